@@ -62,7 +62,9 @@ def test_two_optimizers_of_which_one_applies_and_one_minimizes_are_not() -> None
 
 
 def test_a_train_step_that_does_both_is_refused() -> None:
-    source = HEAD + """\
+    source = (
+        HEAD
+        + """\
 class Both(tf.keras.Model):
     def train_step(self, rows):
         with tf.GradientTape() as t:
@@ -74,6 +76,7 @@ both = Both()
 both.compile("sgd")
 both.fit(x)
 """
+    )
     refused(source, "HVD006", "minimizes too")
 
 

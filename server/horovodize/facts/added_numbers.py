@@ -18,7 +18,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop, is_one
 
 
 class AddedNumbers:
@@ -179,7 +179,7 @@ class AddedNumbers:
             return True
         name = ast.unparse(b.anchor)
         cursors = [(d, c) for d in drivers for c in cursors_of(self.feeding, d) if c.name == name]
-        return any(not (_is_one(c.step) and self._never_begins_again(b, d.loop)) for d, c in cursors)
+        return any(not (is_one(c.step) and self._never_begins_again(b, d.loop)) for d, c in cursors)
 
     def _never_begins_again(self, b: Binding, loop: Loop) -> bool:
         """Whether nothing in a loop sets a number but what counts it on: it counts the turns, whatever it selects besides."""
@@ -210,7 +210,3 @@ class AddedNumbers:
         ):
             return False
         return not all(self.syntax.inside(d.loop, home) for d in drivers)
-
-
-def _is_one(e: ast.expr | None) -> bool:
-    return isinstance(e, ast.Constant) and e.value == 1

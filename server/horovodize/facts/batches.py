@@ -14,7 +14,7 @@ from horovodize.summary.dataset_methods import EVEN, METHODS
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking, says_none
 
 _BATCHING = ("batch", "padded_batch")
 _BATCHES_OF_FILES = ("make_csv_dataset", "make_batched_features_dataset")
@@ -147,7 +147,7 @@ class Batches:
             last = self.names.last(e.func) if isinstance(e, ast.Call) else ""
             if isinstance(e, ast.Call) and (last.endswith(_DIRECTORY) or last in _BATCHES_OF_FILES):
                 size = argument(e, "batch_size")
-                return not (isinstance(size, ast.Constant) and size.value is None)
+                return not says_none(size)
         return False
 
     def _is_tensor(self, size: ast.expr) -> bool:

@@ -18,7 +18,7 @@ from horovodize.facts.sources import (
 )
 from horovodize.source.nodes import walk
 from horovodize.summary.random_generators import MAKERS, makers
-from horovodize.summary.syntax import argument, is_main_guard, position
+from horovodize.summary.syntax import argument, is_main_guard, position, says_none
 
 if TYPE_CHECKING:
     from horovodize.facts.uniform import Uniformity
@@ -90,7 +90,7 @@ class Draws:
             return True
         for keyword in SEED_ARGUMENTS:
             given = argument(call, keyword)
-            if given is not None and not (isinstance(given, ast.Constant) and given.value is None):
+            if given is not None and not says_none(given):
                 return isinstance(self.uniformity.of(given), Uniform)
         return self.is_seeded(name, call)
 
@@ -166,13 +166,10 @@ class Draws:
     def may_give_seed(self, call: ast.Call) -> bool:
         """The same, or where it depends on an option that may be None: `np.random.seed(args.seed)`."""
         seed = self._seed(call)
-        if seed is None or (isinstance(seed, ast.Constant) and seed.value is None):
+        if seed is None or says_none(seed):
             return False
-        is_none = all(
-            isinstance(o.node, ast.Constant) and o.node.value is None
-            for o in self.module.values.origins(seed)
-        )
-        return isinstance(self.uniformity.of(seed), Uniform) and not is_none
+        origins = self.module.values.origins(seed)
+        return isinstance(self.uniformity.of(seed), Uniform) and not all(says_none(o.node) for o in origins)
 
     def _seed(self, call: ast.Call) -> ast.expr | None:
         if self.module.names.of(call.func) in ALWAYS_OWN:
@@ -183,13 +180,13 @@ class Draws:
     def _may_be_none(self, seed: ast.expr) -> bool:
         """Whether a seed may be None, which seeds each process differently: an option, unless its default is a number."""
         for o in self.module.values.origins(seed):
-            if isinstance(o.node, ast.Constant) and o.node.value is None:
+            if says_none(o.node):
                 return True
             if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
                 if self._is_counted(o.node):
                     continue
                 default = self._default(o.node.attr) or self._set_in_class(o.node.attr)
-                if default is None or (isinstance(default, ast.Constant) and default.value is None):
+                if default is None or says_none(default):
                     return True
         return False
 

@@ -22,7 +22,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, says_none
 from horovodize.summary.values import ITEM
 
 if TYPE_CHECKING:
@@ -402,4 +402,4 @@ def _is_nothing(e: ast.AST) -> bool:
     """`None`, or an empty dictionary: a default in whose place Keras gives something."""
     if isinstance(e, ast.Call):
         return ast.unparse(e) == "dict()"
-    return (isinstance(e, ast.Constant) and e.value is None) or (isinstance(e, ast.Dict) and not e.keys)
+    return says_none(e) or (isinstance(e, ast.Dict) and not e.keys)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 
 _MODULE = "tensorflow."
 _COUNTING = ("minimize", "apply_gradients")
@@ -37,7 +37,7 @@ class GraphCounts:
         for op in updates:
             is_method = isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING
             e = argument(op, "global_step", 1 if is_method else None)
-            if e is not None and not (isinstance(e, ast.Constant) and e.value is None):
+            if e is not None and not says_none(e):
                 yield e
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 
 
 class Over(Enum):
@@ -70,7 +70,7 @@ def reduced(inner: Over, call: ast.Call, mean: bool) -> Over:
         return inner
     whole = Over.MEAN if mean else Over.SUM
     axis = argument(call, "axis", 1) or argument(call, "reduction_indices")
-    if axis is None or (isinstance(axis, ast.Constant) and axis.value is None):
+    if axis is None or says_none(axis):
         return whole
     numbers = _numbers(axis)
     if numbers is None:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from horovodize.facts.shapes import Shape, Shapes
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, is_one
 
 _DEPTH = 12
 _PRODUCTS = {"matmul", "dot", "tensordot", "einsum"}
@@ -109,7 +109,7 @@ class RowWeights:
             return self._is_product(node.args, depth)
         if last in _VARIABLES:
             shape = self._shape(node)
-            return shape is not None and len(shape) > 1 and not _is_one(shape[0])
+            return shape is not None and len(shape) > 1 and not is_one(shape[0])
         elementwise = last in ELEMENTWISE and not self._has_rows(node.args)
         return elementwise and any(self._is_matrix(a, depth - 1) for a in node.args)
 
@@ -147,10 +147,6 @@ def _size(call: ast.Call) -> ast.expr | None:
 
 def _operands(e: ast.BinOp | ast.UnaryOp) -> list[ast.expr]:
     return [e.operand] if isinstance(e, ast.UnaryOp) else [e.left, e.right]
-
-
-def _is_one(e: ast.expr) -> bool:
-    return isinstance(e, ast.Constant) and e.value == 1
 
 
 __all__ = ["ELEMENTWISE", "RowWeights"]

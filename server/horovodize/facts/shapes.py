@@ -9,7 +9,7 @@ from math import ceil, prod
 from horovodize.facts.turn_parts import is_numbers
 from horovodize.summary.kinds import Kinds
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 from horovodize.summary.values import Origin
 
 Shape = tuple[int | None, ...]
@@ -245,9 +245,7 @@ class Shapes:
 
     def _adds_axis(self, index: ast.expr) -> bool:
         """`None`, `np.newaxis`"""
-        return (isinstance(index, ast.Constant) and index.value is None) or self.module.names.last(
-            index
-        ) == "newaxis"
+        return says_none(index) or self.module.names.last(index) == "newaxis"
 
     def _sliced(self, size: int | None, part: ast.Slice) -> int | None:
         bounds = [self._axis(b) if b is not None else None for b in (part.lower, part.upper, part.step)]

@@ -28,7 +28,7 @@ from functools import cached_property
 from horovodize.facts.answers import Answer, Uniform, Unknown, Varies
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.draws import Draws
-from horovodize.facts.exits import exits, skips, tests
+from horovodize.facts.exits import exits, tests
 from horovodize.facts.flow import Flow, Item, Step
 from horovodize.facts.kept import Kept
 from horovodize.facts.sources import Source
@@ -36,7 +36,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Loop, position
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Loop
 
 __all__ = ["Answer", "Source", "Uniform", "Uniformity", "Unknown", "Varies"]
 
@@ -296,13 +296,6 @@ class Uniformity:
             for r in self.reasons(t)
         ]
         return tuple(dict.fromkeys([*self._search(head), *left]))
-
-    def skipped_before(self, statement: ast.AST, loop: Loop) -> list[ast.expr]:
-        """The tests by which a turn of a loop may go on to the next before a statement of it."""
-        before = [
-            s for s in skips(loop) if not isinstance(statement, ast.stmt) or position(s) < position(statement)
-        ]
-        return [t for s in before for t in tests(self.module.syntax, s, loop)]
 
 
 def _gravest(found: Sequence[Answer]) -> Answer:

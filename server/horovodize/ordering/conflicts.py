@@ -11,6 +11,7 @@ from functools import cached_property
 from horovodize.facts.facts import Facts
 from horovodize.ordering.model import Does, Op, Race, Run, known
 from horovodize.ordering.reading import Reading, TooMuch
+from horovodize.summary.syntax import position
 
 _MOST = 8  # operations on one variable
 _FOLLOWED = 3000  # nodes behind a place
@@ -96,7 +97,7 @@ class Conflicts:
             kind = _kind(reading, one, other)
             if kind is None or self._may_be_ordered(reading, one, other):
                 continue
-            first, second = sorted((one, other), key=lambda op: _position(reading.nodes[op.name]))
+            first, second = sorted((one, other), key=lambda op: position(reading.nodes[op.name]))
             fetched = {one.name, other.name} & set(run.fetches)
             yield Conflict(
                 kind,
@@ -166,7 +167,3 @@ def _ends(race: Race, run: Run, first: Op, second: Op) -> tuple[float | None, fl
         for order, outcome in zip(race.orders, race.outcomes, strict=True)
     }
     return ends[True], ends[False]
-
-
-def _position(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset

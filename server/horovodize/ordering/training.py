@@ -9,7 +9,7 @@ from horovodize.ordering.calls import WITHOUT_GRADIENT
 from horovodize.ordering.variables import ALL_TRAINABLE, Variable, Variables
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking, says_none
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Training:
             given = argument(call, "grads_and_vars", 0)
             return TrainOp(() if given is None else (given,), settings, counter=counter)
         chosen = argument(source, "var_list", 2 if is_minimize else 1)
-        if chosen is None or (isinstance(chosen, ast.Constant) and chosen.value is None):
+        if chosen is None or says_none(chosen):
             everything = Variable(ALL_TRAINABLE, "each trainable variable", is_each=True)
             return TrainOp((loss,), settings, (everything,), True, counter)
         return TrainOp((loss,), settings, tuple(self._chosen(chosen)), False, counter)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, may_give
 
 _MODEL = "tensorflow.keras.Model"
 _CHECKPOINT = "tensorflow.keras.callbacks.ModelCheckpoint"
@@ -26,7 +26,7 @@ def files(context: Context) -> Iterator[tuple[ast.AST, str]]:
         if (
             _is_model(context, call)
             and _ends_otherwise(context, path, (_WEIGHTS,))
-            and not _has(call, "max_shard_size")
+            and not may_give(call, "max_shard_size")
         ):
             yield call, _ONLY_WEIGHTS
     for call in context.sites.method_calls("save"):
@@ -34,7 +34,7 @@ def files(context: Context) -> Iterator[tuple[ast.AST, str]]:
         if (
             _is_model(context, call)
             and _ends_otherwise(context, path, (*_MODELS, ".hdf5"))
-            and not _has(call, "zipped")
+            and not may_give(call, "zipped")
         ):
             yield call, _ONLY_MODELS
     for call in context.module.calls_of(_CHECKPOINT):
@@ -42,7 +42,7 @@ def files(context: Context) -> Iterator[tuple[ast.AST, str]]:
         if isinstance(only, ast.Constant) and only.value is True:
             if _ends_otherwise(context, path, (_WEIGHTS,)):
                 yield call, _ONLY_WEIGHTS
-        elif not _has(call, "save_weights_only") and _ends_otherwise(context, path, _MODELS):
+        elif not may_give(call, "save_weights_only") and _ends_otherwise(context, path, _MODELS):
             yield call, _ONLY_MODELS
 
 
@@ -59,7 +59,7 @@ def loaded(context: Context) -> Iterator[tuple[ast.AST, str]]:
     for call in context.module.calls_of("tensorflow.keras.models.load_model"):
         loaded = _ends(context, argument(call, "filepath", 0)) & ends
         if loaded and all(end.endswith((".h5", ".hdf5")) for end, _ in loaded):
-            if not any(_has(call, name) for name in ("compile", "custom_objects")):
+            if not any(may_give(call, name) for name in ("compile", "custom_objects")):
                 yield (
                     call,
                     "can't load HDF5 files of models whose loss has a short name (`mse`): save in `.keras`",
@@ -70,11 +70,6 @@ def _is_model(context: Context, call: ast.Call) -> bool:
     """Whether a method that is called is that of a Keras model, and not the script's own."""
     own = context.values.callee(call) is not None
     return not own and isinstance(call.func, ast.Attribute) and context.values.is_a(call.func.value, _MODEL)
-
-
-def _has(call: ast.Call, name: str) -> bool:
-    """Whether a call gives an argument, or may do so."""
-    return any(keyword.arg in (name, None) for keyword in call.keywords)
 
 
 def _ends_otherwise(context: Context, path: ast.expr | None, wanted: tuple[str, ...]) -> bool:

@@ -9,7 +9,7 @@ from horovodize import catalogue
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.files_of_keras_3 import files, loaded
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, may_give
 
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
 _LEGACY = ("keras.optimizers.legacy.", "tensorflow.keras.optimizers.legacy.")  # reported where they are made
@@ -206,11 +206,6 @@ def _is_count(context: Context, e: ast.expr) -> bool:
         context.names.of(call.func) in _COUNTING
         and isinstance(mode := argument(call, "output_mode"), ast.Constant)
         and mode.value in ("multi_hot", "one_hot", "count")
-        and not _has(call, "dtype")
+        and not may_give(call, "dtype")
         for call in made
     )
-
-
-def _has(call: ast.Call, name: str) -> bool:
-    """Whether a call gives an argument, or may do so."""
-    return any(keyword.arg in (name, None) for keyword in call.keywords)

@@ -64,6 +64,7 @@ from horovodize.restrictions.flow import Arrival, optimizer_arrivals
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.roles import role_of
+from horovodize.summary.syntax import says_none
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -125,7 +126,7 @@ def _mixed_data(context: Context) -> Iterator[Violation]:
             literal = (
                 isinstance(origin.node, (ast.List, ast.Tuple, ast.Dict, ast.Constant)) and not origin.path
             )
-            if literal and not _is_none(origin.node) and origin.node not in seen:
+            if literal and not says_none(origin.node) and origin.node not in seen:
                 seen.add(origin.node)
                 yield RESTRICTION.at(
                     context,
@@ -134,10 +135,6 @@ def _mixed_data(context: Context) -> Iterator[Violation]:
                     "among the ranks",
                     severity=Severity.INFORMATION,
                 )
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _reused_names(context: Context) -> Iterator[Violation]:

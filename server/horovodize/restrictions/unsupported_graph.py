@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
 from horovodize.summary.estimators import CANNED, RUN_CONFIG, Estimators
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
 _MASTERS = {
@@ -119,7 +119,9 @@ def _estimators(context: Context) -> Iterator[Found]:
         yield from _unfit(context, known, call)
     for call in context.module.calls_of(RUN_CONFIG):
         for keyword in call.keywords:
-            if keyword.arg in ("train_distribute", "experimental_distribute") and not _is_none(keyword.value):
+            if keyword.arg in ("train_distribute", "experimental_distribute") and not says_none(
+                keyword.value
+            ):
                 yield keyword.value, f"`{keyword.arg}` says how to distribute, {_SERVER}"
     for node in context.syntax.nodes:
         if isinstance(node, ast.Assign) and any(_is_tf_config(t) for t in node.targets):
@@ -134,7 +136,7 @@ def _unfit(context: Context, known: Estimators, call: ast.Call) -> Iterator[Foun
             given = argument(call, parameter)
             if given is None:
                 yield call, f"its default optimizer can't be wrapped: {_OPTIMIZER.format(parameter)}"
-            elif not all(_can_be_wrapped(context, e) for e in known.optimizer_values(given)):
+            elif not all(_can_be_wrapped(context, e) for e in context.values.given_back(given)):
                 yield given, f"this optimizer can't be wrapped: {_OPTIMIZER.format(parameter)}"
     elif last in _NO_OPTIMIZER:
         yield call, _NO_OPTIMIZER[last]
@@ -156,10 +158,6 @@ def _can_be_wrapped(context: Context, optimizer: ast.expr) -> bool:
         )
         for o in context.values.origins(optimizer)
     )
-
-
-def _is_none(e: ast.expr) -> bool:
-    return isinstance(e, ast.Constant) and e.value is None
 
 
 def _is_tf_config(target: ast.expr) -> bool:

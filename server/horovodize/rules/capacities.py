@@ -139,11 +139,7 @@ def _is_filled_by_a_share(draft: Draft, memory: ast.Name | ast.Attribute) -> boo
 def _is_emptied(draft: Draft, memory: ast.Name | ast.Attribute, drawn: bool) -> bool:
     """Whether it begins again while training goes on, as a batch that is gathered; or, where nothing is drawn from it, gives
     rows away, as a window that moves."""
-    bound = (
-        draft.module.scopes.reaching(memory)
-        if isinstance(memory, ast.Name)
-        else draft.values.attribute_bindings(memory)
-    )
+    bound = draft.values.bindings(memory)
     again = any(draft.facts.occasions.counted_at(b.statement) is not None for b in bound)
     return again or bool(_calls_on(draft, memory, "clear", *(() if drawn else ("pop", "popleft"))))
 

@@ -218,7 +218,7 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
     for n in parts:
         if kept and ast.unparse(n) == kept:
             continue
-        bound = _bindings(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else []
+        bound = draft.values.bindings(n) if isinstance(n, (ast.Name, ast.Attribute)) else []
         unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
         if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
             return False
@@ -239,7 +239,3 @@ def _is_one_of_many(draft: Draft, n: ast.expr, bound: list[Binding]) -> bool:
 def _begins_again(draft: Draft, counter: Counter) -> bool:
     """Whether a number is set back among the steps that it counts."""
     return any(draft.facts.occasions.counted_at(start) is not None for start in counter.starts)
-
-
-def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:
-    return draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)

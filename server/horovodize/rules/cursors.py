@@ -18,7 +18,7 @@ from horovodize.rules.unseen_counts import only_shows
 from horovodize.source import Edit
 from horovodize.summary.cursors import Cursor
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, is_one
 
 _WHAT = "Give every rank its own batches"
 _ALL = "Let it happen as often for the rows that are seen"
@@ -73,7 +73,7 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     ]
     draft.change(rule, test, DIVIDE_STEPS, WHY, edits)
     _select(draft, loop, cursors, rule, ranks)
-    if not _is_one(cursor.step):  # which counts the turns (G5)
+    if not is_one(cursor.step):  # which counts the turns (G5)
         _read_as_all(draft, loop, cursor, rule, ranks)
     return True
 
@@ -116,7 +116,7 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
     for cursor in cursors:
         own = draft.fresh(f"own_{cursor.name}")
         turns = f"{RANK} % {ranks}" if ranks else RANK
-        if ranks and not _is_one(cursor.step):
+        if ranks and not is_one(cursor.step):
             turns = f"({turns})"
         value = _moved(draft, cursor, turns, ranks or SIZE, None)
         edits = [
@@ -130,7 +130,7 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
 
 def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None) -> str:
     """Where the last rank's batch of a turn is: of the first turn, where the cursor is `at`, or of any."""
-    turns = f"{ranks} - 1" if _is_one(cursor.step) else f"({ranks} - 1)"
+    turns = f"{ranks} - 1" if is_one(cursor.step) else f"({ranks} - 1)"
     return _moved(draft, cursor, turns, ranks, at)
 
 
@@ -155,7 +155,7 @@ def _moved(draft: Draft, cursor: Cursor, turns: str, ranks: str, at: ast.expr | 
     assert cursor.step is not None
     assert cursor.first is not None
     step, first = _text(draft, cursor.step), _text(draft, cursor.first)
-    on = turns if _is_one(cursor.step) else f"{turns} * {step}"
+    on = turns if is_one(cursor.step) else f"{turns} * {step}"
     is_zero = isinstance(cursor.first, ast.Constant) and cursor.first.value == 0
     if at is not None:
         return on if is_zero else f"{first} + {on}"
@@ -169,7 +169,3 @@ def _moved(draft: Draft, cursor: Cursor, turns: str, ranks: str, at: ast.expr | 
 def _text(draft: Draft, e: ast.expr) -> str:
     text = draft.module.text(e)
     return f"({text})" if needs_parentheses(e) else text
-
-
-def _is_one(e: ast.expr | None) -> bool:
-    return isinstance(e, ast.Constant) and e.value == 1

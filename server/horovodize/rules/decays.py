@@ -113,9 +113,7 @@ def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
             yield from _assigned(draft, n)
         if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
             continue
-        bound = (
-            draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)
-        )
+        bound = draft.values.bindings(n)
         for b in bound:
             if b not in seen and b.kind in ("assign", "augment") and not b.path and b.value is not None:
                 seen.add(b)

@@ -31,7 +31,7 @@ from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary import shell_commands
 from horovodize.summary.effects import in_place
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument, says_none
 
 _WHY = "Processes of one host share the cache; several at once would download into the same files."
 _WHY_RUN = "Processes of one host would write the same files at once, and read each other's halves."
@@ -106,7 +106,7 @@ class _Downloads:
         if catalogue.pretrained(name):
             known = catalogue.function(name)
             weights = argument(call, "weights", known.position("weights") if known is not None else 1)
-            if isinstance(weights, ast.Constant) and weights.value is None:
+            if says_none(weights):
                 return False
             why = "it makes a model, which must not be made twice"
         elif name in _LAYERS:

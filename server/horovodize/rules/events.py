@@ -68,7 +68,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, is_one
 
 _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
@@ -263,7 +263,7 @@ def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr
     goes with its `M`."""
     kinds = draft.facts.feeding.kinds
     whole, part, span = kinds.constant(divisor), kinds.constant(rest), draft.module.span(rest)
-    is_last = isinstance(rest, ast.BinOp) and isinstance(rest.op, ast.Sub) and _is_one(rest.right)
+    is_last = isinstance(rest, ast.BinOp) and isinstance(rest.op, ast.Sub) and is_one(rest.right)
     if is_last and isinstance(rest, ast.BinOp) and ast.dump(rest.left) == ast.dump(divisor):
         return [Edit(span, f"{counted.text_over_ranks(draft, divisor)} - 1")]
     if whole is not None and part == whole - 1:
@@ -275,10 +275,6 @@ def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr
     enclosed = isinstance(modulo, ast.Call) or isinstance(number, ast.BinOp)
     around = ("", less) if enclosed else ("(", f"{less})")
     return [*Edit.around(draft.module.span(number), *around), Edit(span, "0")]
-
-
-def _is_one(e: ast.expr) -> bool:
-    return isinstance(e, ast.Constant) and e.value == 1
 
 
 def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operator: ast.cmpop) -> None:
@@ -343,7 +339,7 @@ def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ..
 def _whole_steps(bound: ast.expr) -> ast.expr:
     """`n` of `n - 1`."""
     is_near = isinstance(bound, ast.BinOp) and isinstance(bound.op, (ast.Add, ast.Sub))
-    return bound.left if is_near and isinstance(bound, ast.BinOp) and _is_one(bound.right) else bound
+    return bound.left if is_near and isinstance(bound, ast.BinOp) and is_one(bound.right) else bound
 
 
 def _is_bound(draft: Draft, e: ast.expr) -> bool:
@@ -356,11 +352,7 @@ def _is_fixed(draft: Draft, e: ast.expr) -> bool:
         case ast.Constant():
             return isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
         case ast.Name() | ast.Attribute():
-            bindings = (
-                draft.module.scopes.reaching(e)
-                if isinstance(e, ast.Name)
-                else draft.values.attribute_bindings(e)
-            )
+            bindings = draft.values.bindings(e)
             changes = any(b.kind in ("item", "augment") or draft.syntax.loops(b.statement) for b in bindings)
             return not changes and counted.of(draft, e) is None
         case ast.BinOp():

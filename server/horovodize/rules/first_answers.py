@@ -70,13 +70,7 @@ def _agree(draft: Draft, rule: str, model: ast.expr, call: ast.Call) -> None:
 
 def _can_stand_before(draft: Draft, model: ast.expr, place: ast.stmt) -> bool:
     """Whether a model has its weights before a statement, and all ranks come there."""
-    bound = (
-        draft.module.scopes.reaching(model)
-        if isinstance(model, ast.Name)
-        else draft.values.attribute_bindings(model)
-        if isinstance(model, ast.Attribute)
-        else []
-    )
+    bound = draft.values.bindings(model)
     return (
         draft.can_insert(place)
         and bool(bound)

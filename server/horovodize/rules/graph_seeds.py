@@ -15,7 +15,7 @@ from horovodize.rules.seeds_apart import WHAT, WHY
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 
 _GRAPH = ("tensorflow.compat.v1.set_random_seed", "tensorflow.compat.v1.random.set_random_seed")
 _MAKING = ("Variable", "get_variable", "dense", "Dense")  # what draws its own weights
@@ -59,7 +59,7 @@ def _is_input(draft: Draft, call: ast.Call, layer: ast.Call) -> bool:
 
 def _seed(call: ast.Call) -> ast.expr | None:
     given = argument(call, "seed")
-    return None if isinstance(given, ast.Constant) and given.value is None else given
+    return None if says_none(given) else given
 
 
 def _tell_apart(draft: Draft, seed: ast.expr) -> None:

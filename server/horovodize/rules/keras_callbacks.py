@@ -49,7 +49,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import CALLABLES, LOOPS, argument
+from horovodize.summary.syntax import CALLABLES, LOOPS, argument, says_none
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -108,7 +108,7 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     first = [f"{names.module(draft)}.CommitEpochs({names.state(draft)})"] if draft.options.elastic else []
     horovods = [*(_HOROVOD[1:] if first else _HOROVOD), *first, *statistics.callback(draft, fit)]
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
-    if given is None or (isinstance(given, ast.Constant) and given.value is None):
+    if given is None or says_none(given):
         doubt = ""
         if given is None and any(k.arg is None for k in fit.call.keywords):
             doubt = "`**` may pass callbacks too: then this call fails; pass them by name"

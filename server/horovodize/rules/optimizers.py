@@ -15,7 +15,7 @@ from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
 from horovodize.summary.sites import Compile
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 
 Sink = Literal["compile", "update", "graph"]
 
@@ -85,7 +85,7 @@ def is_of_base(site: Compile) -> bool:
 def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> Iterator[Trained]:
     for end in draft.facts.optimizers.arrivals(used_at):
         node, outermost = end.node, end.outermost
-        if isinstance(node, ast.Constant) and node.value is None:
+        if says_none(node):
             continue
         if isinstance(node, ast.Call) and not end.part:
             if draft.module.is_optimizer(node):

@@ -18,7 +18,6 @@ from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, 
 from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, Loop, argument
 
 _WHAT = "Change what training depends on, on all ranks together"
@@ -83,14 +82,10 @@ def _is_chosen_together(draft: Draft, given: ast.expr) -> bool:
     if any(isinstance(r, Varies) for r in draft.uniform.of_values.reasons(given)):
         return False
     nodes = [n for n in draft.values.depends([given], 200) if isinstance(n, (ast.Name, ast.Attribute))]
-    bound = [b for n in nodes for b in _bindings(draft, n)]
+    bound = [b for n in nodes for b in draft.values.bindings(n)]
     tests = [a.test for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
     varying = [t for t in tests if any(isinstance(r, Varies) for r in differing(draft, t))]
     return bool(varying) and all(draft.was(t, Agreed) for t in varying)
-
-
-def _bindings(draft: Draft, n: ast.Name | ast.Attribute) -> list[Binding]:
-    return draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else draft.values.attribute_bindings(n)
 
 
 def _decisions(draft: Draft, loop: Loop) -> Iterator[ast.If]:

@@ -15,7 +15,6 @@ from horovodize.rules import resume
 from horovodize.rules.any_rank_test import agree_value, is_kept_by_fit
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import CALLABLES
 
 _WHAT = "Take rank 0's rate on all ranks"
 _WHY = "Ranks that train with rates of their own train different models."
@@ -24,7 +23,7 @@ _REFUSED = "ranks may train with different rates: {why}; give all of them the sa
 
 def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
     """Makes rates rank 0's that ranks would come to by themselves. What only decides that a rate is set is `settings`'."""
-    for rate in (value for given in rates for value in _given(draft, given)):
+    for rate in (value for given in rates for value in draft.values.given_back(given)):
         resume.agree_on_restored(draft, rate)
         found = draft.uniform.of_values.of(rate)
         if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
@@ -34,12 +33,6 @@ def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
             continue
         if not _agree(draft, rate):
             draft.refuse("HVD107", rate, _REFUSED.format(why=found.why))
-
-
-def _given(draft: Draft, rate: ast.expr) -> list[ast.expr]:
-    """What a rate is: of a function, `SGD(lambda: state["lr"])`, what it returns."""
-    functions = [o.node for o in draft.values.origins(rate) if isinstance(o.node, CALLABLES) and not o.path]
-    return [value for f in functions for value in draft.values.returned(f)] or [rate]
 
 
 def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:

@@ -109,11 +109,7 @@ def _waits_in_a_buffer(draft: Draft, kept: ast.expr) -> bool:
     dataset without a shuffle keeps is a place, the same on each rank."""
     given = [kept]
     if isinstance(kept, (ast.Name, ast.Attribute)):
-        bound = (
-            draft.module.scopes.reaching(kept)
-            if isinstance(kept, ast.Name)
-            else draft.values.attribute_bindings(kept)
-        )
+        bound = draft.values.bindings(kept)
         given = [b.value for b in bound if b.value is not None]
     iterators = [e for e in given if isinstance(e, ast.Call) and draft.names.last(e.func) == "iter"]
     made_of = [n for n in draft.values.depends(iterators, 400) if isinstance(n, ast.Call)]

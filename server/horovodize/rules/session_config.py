@@ -26,7 +26,7 @@ from horovodize.rules.draft import LOCAL_RANK, Draft
 from horovodize.rules.helpers import config_at
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, says_none
 
 _WHY = "A session takes all GPUs that it sees; each process is shown the one of its local rank."
 _WHAT = "Show the session the GPU of its process only"
@@ -57,7 +57,7 @@ def apply(draft: Draft) -> None:
 def _pin_creator(draft: Draft, call: ast.Call) -> None:
     """`MonitoredSession(session_creator=ChiefSessionCreator(…))`: the creator has the config."""
     creator = argument(call, "session_creator", 0)
-    if creator is None or (isinstance(creator, ast.Constant) and creator.value is None):
+    if creator is None or says_none(creator):
         made = f"{draft.v1(call.func)}.train.ChiefSessionCreator(config={config_at(draft, call, call.func)})"
         edit = (
             Edit(draft.module.span(creator), made)
@@ -83,7 +83,7 @@ def pin_session(draft: Draft, call: ast.Call, parameter: str, index: int | None)
     if not draft.once("pinned", call):
         return
     config = argument(call, parameter, index)
-    if config is None or (isinstance(config, ast.Constant) and config.value is None):
+    if config is None or says_none(config):
         if config is None and any(k.arg is None for k in call.keywords):
             draft.refuse(
                 "HVD006", call, f"`**` may pass a config, which has to be pinned; give `{parameter}=…`"

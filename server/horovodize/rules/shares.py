@@ -13,7 +13,7 @@ from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 from horovodize.summary.feeding import Feeding
-from horovodize.summary.syntax import FUNCTIONS, argument, end, position
+from horovodize.summary.syntax import FUNCTIONS, argument, end, position, says_none
 
 _LIMIT = 200  # nodes that are looked at behind a formula
 
@@ -203,7 +203,7 @@ def _is_before_horovod(draft: Draft, node: ast.expr) -> bool:
 def may_be_none(draft: Draft, e: ast.expr) -> bool:
     """Whether a value is None where it is not set: a default, an option of the command line without one."""
     for o in draft.values.origins(e):
-        if isinstance(o.node, ast.Constant) and o.node.value is None and not o.path:
+        if says_none(o.node) and not o.path:
             return True
         if isinstance(o.node, ast.Attribute) and _is_unset_option(draft, o.node.attr):
             return True
@@ -221,7 +221,7 @@ def _is_unset_option(draft: Draft, name: str) -> bool:
 
 
 def is_none(e: ast.expr | None) -> bool:
-    return e is None or (isinstance(e, ast.Constant) and e.value is None)
+    return e is None or says_none(e)
 
 
 def _enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:

@@ -55,7 +55,7 @@ def _is_threshold(draft: Draft, e: ast.expr) -> bool:
         case ast.BinOp():
             return _is_threshold(draft, e.left) and _is_threshold(draft, e.right)
         case ast.Name() | ast.Attribute():
-            bound = _bindings(draft, e)
+            bound = draft.values.bindings(e)
             changed = (
                 b.kind in ("item", "augment") or b.path or draft.syntax.loops(b.statement) for b in bound
             )
@@ -73,7 +73,7 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
         return False
     match e:
         case ast.Name() | ast.Attribute():
-            bound = _bindings(draft, e)
+            bound = draft.values.bindings(e)
             if any(b.kind == "augment" for b in bound):
                 return _is_added_up(draft, bound, divided)
             given = list(_given(draft, bound))
@@ -165,10 +165,6 @@ def _parts(draft: Draft, value: ast.expr, path: tuple[int, ...]) -> Iterator[ast
     for whole in returned:
         tuples = whole.elts if isinstance(whole, (ast.Tuple, ast.List)) else []
         yield tuples[path[0]] if len(path) == 1 and 0 <= path[0] < len(tuples) else None
-
-
-def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
-    return draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else draft.values.attribute_bindings(e)
 
 
 __all__ = ["apply"]

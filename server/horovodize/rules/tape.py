@@ -109,10 +109,12 @@ def _averaged(draft: Draft, call: ast.Call) -> bool:
 
 
 def _refuse_mixed(draft: Draft) -> None:
-    """An optimizer that applies a tape's gradients and minimizes too: the one needs the tape wrapped, the other the optimizer."""
+    """An optimizer that applies a tape's gradients and minimizes too: the one has the tape wrapped, the other itself."""
     applying = [u for u in draft.sites.updates if u.method == "apply_gradients"]
     for update in draft.sites.updates:
-        if update.method == "minimize" and any(_is_same_optimizer(draft, update, other) for other in applying):
+        if update.method == "minimize" and any(
+            _is_same_optimizer(draft, update, other) for other in applying
+        ):
             draft.refuse("HVD006", update.call, _MIXED)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.target_networks import called, has_weights, made_of
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.syntax import CALLABLES, argument, says_none
 
 _WHAT = "Give every rank rank 0's weights of a network that is not trained"
 _WHY = "Ranks whose networks have other random weights are given other targets, or another loss."
@@ -58,7 +58,7 @@ def is_loaded(draft: Draft, made: ast.Call, e: ast.expr) -> bool:
     name = draft.names.of(made.func) or ""
     if ".applications." in name:
         weights = argument(made, "weights")
-        return not (isinstance(weights, ast.Constant) and weights.value is None)
+        return not says_none(weights)
     if name.endswith((".load_model", "hub.load", "KerasLayer")):
         return True
     text = ast.unparse(e)

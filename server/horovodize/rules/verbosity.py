@@ -28,7 +28,7 @@ from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, has_unpacking
 
 _DEFAULT = {
     "fit": "1",
@@ -98,7 +98,7 @@ def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> 
     given = argument(call, "verbose", position)
     what = "Show progress on rank 0 only"
     if given is None:
-        if default == "0" or _may_pass_more(call) or not in_place(draft.module, call):
+        if default == "0" or has_unpacking(call) or not in_place(draft.module, call):
             return
         edit = draft.add_argument(call, f"verbose={default} if {ON_ROOT} else 0")
         draft.change("C7", call, what, _WHY, [edit], decision=Decision.PRINTED)
@@ -112,7 +112,7 @@ def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> 
 
 
 def _disable(draft: Draft, call: ast.Call) -> None:
-    if argument(call, "disable") is not None or _may_pass_more(call) or not in_place(draft.module, call):
+    if argument(call, "disable") is not None or has_unpacking(call) or not in_place(draft.module, call):
         return
     if len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp) and not call.keywords:
         inner = draft.module.span(call.args[0])
@@ -120,10 +120,6 @@ def _disable(draft: Draft, call: ast.Call) -> None:
             return
     edit = draft.add_argument(call, f"disable={RANK} != 0")
     draft.change("C7", call, "Show the progress bar on rank 0 only", _WHY, [edit], decision=Decision.PRINTED)
-
-
-def _may_pass_more(call: ast.Call) -> bool:
-    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 RULE = Rule("C7", "show progress on rank 0 only", apply, __doc__ or "")

@@ -11,7 +11,6 @@ from horovodize.running.source_map import SourceMap
 from horovodize.running.tracebacks import place, rewrite_traceback, user_lines
 
 START = "Traceback (most recent call last):"
-_THREAD = "Exception in thread "
 _CHAINED = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",

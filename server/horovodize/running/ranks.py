@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Heard = Callable[["int | None", str], None]
-LAUNCHERS = ("horovodrun", "mpirun", "srun")
 _RANK = Path(__file__).parent / "rank.py"
 _LOOK = 0.1  # seconds between looks at what the ranks have said
 _GRACE = 8.0  # seconds to end in: horovodrun gives its processes five

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.summary.sites import MODEL
+from horovodize.summary.syntax import says_none
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Driver, Feeding
@@ -80,5 +81,5 @@ class BoundBatches:
                 )
                 size = k.arg == "batch_size" and self.names.last(call.func) in ("Input", "InputLayer")
                 first = k.value.elts[:1] if shape else [k.value] if size else []  # type: ignore[attr-defined]
-                found += [call for e in first if not (isinstance(e, ast.Constant) and e.value is None)]
+                found += [call for e in first if not says_none(e)]
         return found

@@ -267,12 +267,12 @@ class Effects:
     # ------------------------------------------------------------------ traced code
 
     @cached_property
-    def traced(self) -> set[ast.AST]:
+    def _traced(self) -> set[ast.AST]:
         return traced_functions(self.module, self.sites, self.drive)
 
-    def in_traced(self, node: ast.AST) -> bool:
-        """Whether TensorFlow may trace a node into a graph."""
-        return any(a in self.traced for a in self.module.syntax.ancestors(node) if isinstance(a, FUNCTIONS))
+    def may_be_traced(self, node: ast.AST) -> bool:
+        """Whether TensorFlow may trace a node into a graph: also in what Keras traces, or calls in what it traces."""
+        return any(a in self._traced for a in self.module.syntax.ancestors(node) if isinstance(a, FUNCTIONS))
 
 
 def in_place(module: Module, node: ast.expr) -> bool:

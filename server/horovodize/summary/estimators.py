@@ -154,15 +154,8 @@ class Estimators:
             for parameter in CANNED.get(self.names.last(call.func), ()):
                 given = argument(call, parameter)
                 if given is not None:
-                    found += self.optimizer_values(given)
+                    found += self.values.given_back(given)
         return list(dict.fromkeys(found))
-
-    def optimizer_values(self, given: ast.expr) -> list[ast.expr]:
-        """The optimizers behind an argument, functions that make one looked through."""
-        functions = [
-            o.node for o in self.values.origins(given) if isinstance(o.node, CALLABLES) and not o.path
-        ]
-        return [e for f in functions for e in self.values.returned(f)] or [given]
 
     # ------------------------------------------------------------------ input
 

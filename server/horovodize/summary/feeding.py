@@ -20,7 +20,7 @@ from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.selecting import is_indexed
 from horovodize.summary.sites import Fit, Sites
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, says_none
 from horovodize.summary.variables import Variables, bound_names
 
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
@@ -79,7 +79,7 @@ class Feeding:
             generator = fit.method == "fit_generator"
             x = argument(fit.call, "generator" if generator else "x", 0)
             y = None if generator else argument(fit.call, "y", 1)
-            if isinstance(y, ast.Constant) and y.value is None:
+            if says_none(y):
                 y = None
             if x is not None:
                 weight = None if generator else argument(fit.call, "sample_weight")

@@ -21,7 +21,7 @@ class TakingOut:
     def parts(self, statement: ast.Expr) -> list[ast.expr] | None:
         """The shared parts of an output statement, in the order in which they run; None where they can't be taken out
         without changing what runs, or when."""
-        if self.effects.in_traced(statement):
+        if self.effects.may_be_traced(statement):
             made = makes_operations(statement)
             return None if any(isinstance(e, ast.Starred) for e in made) else made
         found: list[ast.expr] = []

@@ -52,7 +52,7 @@ class Outputs:
         if statement not in self._known:
             if statement not in self._around_output:
                 self._known[statement] = False
-            elif self.effects.in_traced(statement):
+            elif self.effects.may_be_traced(statement):
                 self._known[statement] = self._prints_only(statement)
             else:
                 self._known[statement] = self._whole(statement, statement)
@@ -76,9 +76,9 @@ class Outputs:
             or self.is_output(statement)
         ):
             return False
-        return (self.effects.in_traced(statement) or self.effects.shares(statement)) and not self.must_stay(
-            statement
-        )
+        return (
+            self.effects.may_be_traced(statement) or self.effects.shares(statement)
+        ) and not self.must_stay(statement)
 
     def must_stay(self, statement: ast.stmt) -> bool:
         """Whether every rank keeps its output: Horovod has not started yet, or it is the last word before the end."""

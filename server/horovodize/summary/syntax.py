@@ -183,3 +183,18 @@ def argument(call: ast.Call, name: str, index: int | None = None) -> ast.expr | 
 def has_unpacking(call: ast.Call) -> bool:
     """Whether `*args` or `**kwargs` may pass anything."""
     return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+
+
+def says_none(e: ast.AST | None) -> bool:
+    """Whether an expression is None, written out."""
+    return isinstance(e, ast.Constant) and e.value is None
+
+
+def is_one(e: ast.AST | None) -> bool:
+    """Whether an expression is the number 1, written out."""
+    return isinstance(e, ast.Constant) and e.value == 1
+
+
+def may_give(call: ast.Call, name: str) -> bool:
+    """Whether a call gives an argument by its name, or may do so by `**`."""
+    return any(keyword.arg in (name, None) for keyword in call.keywords)

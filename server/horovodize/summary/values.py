@@ -63,6 +63,12 @@ class Values:
         self.attributes: Attributes = Attributes(self, before.attributes if before is not None else None)
         self.attribute_bindings = self.attributes.bindings
 
+    def bindings(self, e: ast.expr) -> list[Binding]:
+        """What may give a name or an attribute its value here; nothing of another expression."""
+        if isinstance(e, ast.Name):
+            return self.scopes.reaching(e)
+        return self.attribute_bindings(e) if isinstance(e, ast.Attribute) else []
+
     @classmethod
     def read(cls, syntax: Syntax, scopes: Scopes, names: Names) -> Values:
         """Reads a module. A call of a parameter (`def loop(step): step(x)`) can be followed only once the callers of its
@@ -74,6 +80,11 @@ class Values:
     def origins(self, expression: ast.expr) -> list[Origin]:
         """What an expression's value may be; at least one origin (the expression itself, if nothing is known)."""
         return self._origins(expression) or [Origin(expression)]
+
+    def given_back(self, e: ast.expr) -> list[ast.expr]:
+        """What an expression is; of a function, `lambda: SGD(0.1)`, what that returns."""
+        functions = [o.node for o in self.origins(e) if isinstance(o.node, CALLABLES) and not o.path]
+        return [value for f in functions for value in self.returned(f)] or [e]
 
     def _find_origins(self, expression: ast.expr) -> list[Origin]:
         return list(dict.fromkeys(self._follow(expression, (), set())))
@@ -290,10 +301,9 @@ class Values:
         if self.names.of(base) is not None:
             return None
         if self.scopes.links.targets and isinstance(base, (ast.Name, ast.Attribute)):
-            bindings = (
-                self.scopes.reaching(base) if isinstance(base, ast.Name) else self.attribute_bindings(base)
+            return next(
+                (b.statement for b in self.bindings(base) if isinstance(b.statement, ast.ClassDef)), None
             )
-            return next((b.statement for b in bindings if isinstance(b.statement, ast.ClassDef)), None)
         return self.definitions.class_named(self.names.last(base))
 
     # ------------------------------------------------------------------ classes

@@ -97,7 +97,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.pipeline_counts import is_endless_after
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
 
@@ -114,12 +114,7 @@ def _estimators(context: Context) -> Iterator[Violation]:
     """The `steps` of an Estimator's training, over arrays that are repeated without end."""
     for training in context.sites.read_estimators.trainings:
         steps = training.steps or training.max_steps
-        if (
-            steps is None
-            or has_unpacking(training.call)
-            or not is_of_one(context, steps)
-            or _is_single(steps)
-        ):
+        if steps is None or has_unpacking(training.call) or not is_of_one(context, steps) or is_one(steps):
             continue
         made = context.values.calls(training.input_fn) if training.input_fn is not None else []
         if not made or not all(_is_endless_input(context, call) for call in made):
@@ -139,7 +134,7 @@ def _estimators(context: Context) -> Iterator[Violation]:
 def _is_endless_input(context: Context, call: ast.Call) -> bool:
     """Whether an input function gives arrays again and again, without end."""
     epochs = argument(call, "num_epochs", 3)
-    endless = isinstance(epochs, ast.Constant) and epochs.value is None
+    endless = says_none(epochs)
     return context.names.last(call.func) in ("numpy_input_fn", "pandas_input_fn") and endless
 
 
@@ -149,7 +144,7 @@ def _fits(context: Context) -> Iterator[Violation]:
         steps, epochs = argument(fit.call, "steps_per_epoch"), argument(fit.call, "epochs")
         if steps is None or has_unpacking(fit.call) or not use.runs(fit.call):
             continue
-        if any(e is not None and not is_of_one(context, e) for e in (steps, epochs)) or _is_single(steps):
+        if any(e is not None and not is_of_one(context, e) for e in (steps, epochs)) or is_one(steps):
             continue
         data, pipelines = argument(fit.call, "x", 0), context.facts.feeding.kinds.pipelines
         if data is not None and is_endless_after(pipelines, fit.call, data):
@@ -170,11 +165,6 @@ def _fix(context: Context, steps: ast.expr) -> Fix | None:
     before, after = ("", "") if isinstance(steps, BINDING_TIGHTER) else ("(", ")")
     edits = Edit.around(context.module.span(steps), before, f"{after} // {name}.size()")
     return Fix("Divide the steps among the ranks", edits)
-
-
-def _is_single(steps: ast.expr) -> bool:
-    """Whether there is one step: it only builds the model and the optimizer's variables."""
-    return isinstance(steps, ast.Constant) and steps.value == 1
 
 
 def is_of_one(context: Context, number: ast.expr) -> bool:

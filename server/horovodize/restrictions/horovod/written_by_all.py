@@ -153,7 +153,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument, position
+from horovodize.summary.syntax import argument, position, says_none
 
 _V1 = "tensorflow.compat.v1.train."
 _FUNCTIONS = {  # and which argument is the path
@@ -338,7 +338,7 @@ def _given_to_all(context: Context) -> Iterator[tuple[ast.Call, set[str]]]:
 def _is_same(context: Context, path: ast.expr) -> bool:
     """Whether a path is surely the same on every rank: made of constants, the script's own arguments and
     the number of ranks only."""
-    if any(isinstance(o.node, ast.Constant) and o.node.value is None for o in context.values.origins(path)):
+    if any(says_none(o.node) for o in context.values.origins(path)):
         return False
     nodes = list(context.values.depends([path], 300))
     if len(nodes) >= 300:
