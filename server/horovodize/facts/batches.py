@@ -64,7 +64,7 @@ class Batches:
         return self._known[site]
 
     def _find(self, site: ast.Call) -> Batch:
-        fit = next((f for f in self.feeding.fits if f.fit.call is site), None)
+        fit = self.feeding.fit_of(site)
         if fit is not None:
             return self._of_fit(fit)
         if any(f.call is site for f in self.sites.fits):

@@ -12,7 +12,7 @@ from horovodize.facts.own_layers import is_unseen, own_methods
 from horovodize.facts.shapes import Shapes
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Compile, Sites
-from horovodize.summary.syntax import CALLABLES, Function, argument
+from horovodize.summary.syntax import CALLABLES, Function, argument, arguments
 
 _MOST = 1500
 
@@ -72,9 +72,7 @@ class Compiled:
         `Lambda`, or what is written between layers."""
         last = self.names.last(call.func)
         if last == "Model":
-            inputs = {
-                c for c in self._made_of([*call.args, *(k.value for k in call.keywords)]) if self._is_input(c)
-            }
+            inputs = {c for c in self._made_of(arguments(call)) if self._is_input(c)}
             outputs = argument(call, "outputs", 1)
             losses = Losses(self.module, {*inputs, *rows}, False, self.shapes)
             place = Context(self.module.syntax.function(call), None, None)

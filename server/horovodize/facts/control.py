@@ -12,7 +12,7 @@ from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, ENDS_OF_PROGRAM, SHARED_FAILURES, Source
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, end, is_main_guard, position
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, arguments, end, is_main_guard, position
 from horovodize.summary.values import ITEM
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Control:
         for call in self.flow.sites.method_calls(*CHANGING):
             f = call.func
             if isinstance(f, ast.Attribute) and isinstance(f.value, (ast.Name, ast.Attribute)):
-                found[ast.unparse(f.value)].append((f.value, [*call.args, *(k.value for k in call.keywords)]))
+                found[ast.unparse(f.value)].append((f.value, arguments(call)))
         for n in self.syntax.every(ast.Subscript):
             if isinstance(n.ctx, ast.Store) and isinstance(n.value, (ast.Name, ast.Attribute)):
                 statement = self.syntax.statement(n)

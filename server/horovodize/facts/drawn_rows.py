@@ -12,7 +12,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.selecting import uses_of
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, arguments
 
 _FAR = 2000  # nodes that what a function gives is made of
 _COMPUTING = ("numpy.", "math.", "tensorflow.")
@@ -53,7 +53,7 @@ class DrawnRows:
         """Whether what a call gives is drawn at random, and no row of it selected by some numbers."""
         made_of = list(self.module.values.depends([call], _FAR))
         calls = [n for n in made_of if isinstance(n, ast.Call)]
-        if len(made_of) >= _FAR or not any(map(self._is_drawn, calls)):
+        if len(made_of) >= _FAR or not any(map(self.uniform.draws.draws, calls)):
             return False
         selecting = [n.slice for n in made_of if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
         if any(self._goes_by(e, numbers) for e in selecting):
@@ -63,16 +63,12 @@ class DrawnRows:
             for c in calls
         )
 
-    def _is_drawn(self, call: ast.Call) -> bool:
-        draws = self.uniform.draws
-        return draws.is_drawn(self.module.names.of(call.func) or "") or draws.maker(call) is not None
-
     def _only_computes(self, call: ast.Call) -> bool:
         """Whether what a call gives is no other row by another number that it is given: not a file's, not a seed's."""
         name = self.module.names.of(call.func) or ""
         if name in MAKERS or name in SEEDS or name.startswith(STATELESS):
             return False
-        if self._is_drawn(call) or isinstance(self.module.values.callee(call), FUNCTIONS):
+        if self.uniform.draws.draws(call) or isinstance(self.module.values.callee(call), FUNCTIONS):
             return True
         computes = name.startswith(_COMPUTING) or self.module.scopes.is_builtin(call.func)
         return computes and not any(word in self.module.names.last(call.func) for word in _READING)
@@ -80,7 +76,7 @@ class DrawnRows:
     def _taken(self, call: ast.Call) -> list[ast.expr]:
         """By what a call may give another row: what it is given, and what it is a method of unless that computes of all of it
         (`x.sum(1)`)."""
-        given = [*call.args, *(k.value for k in call.keywords)]
+        given = arguments(call)
         held = isinstance(call.func, ast.Attribute) and call.func.attr in COMPUTING
         return given if held else [*given, call.func]
 

@@ -18,7 +18,7 @@ from horovodize.facts.sources import (
 )
 from horovodize.source.nodes import walk
 from horovodize.summary.random_generators import MAKERS, makers
-from horovodize.summary.syntax import argument, is_main_guard, position, says_none
+from horovodize.summary.syntax import argument, arguments, is_main_guard, position, says_none
 
 if TYPE_CHECKING:
     from horovodize.facts.uniform import Uniformity
@@ -65,6 +65,10 @@ class Draws:
         if FUNCTIONS.get(name) is Source.CHANCE:
             return True
         return any(s is Source.CHANCE and name.startswith(p) for p, s in PREFIXES)
+
+    def draws(self, call: ast.Call) -> bool:
+        """Whether a call draws at random: a library's function, or a method of a generator."""
+        return self.is_drawn(self.module.names.of(call.func) or "") or self.maker(call) is not None
 
     def maker(self, call: ast.Call) -> ast.Call | None:
         """The call that made the generator whose method draws here: `np.random.default_rng()`."""
@@ -121,7 +125,7 @@ class Draws:
 
     def _takes_back(self, call: ast.Call) -> bool:
         """`np.random.seed()`, `np.random.seed(None)`"""
-        given = [*call.args, *(k.value for k in call.keywords)]
+        given = arguments(call)
         return not given or (isinstance(given[0], ast.Constant) and given[0].value is None)
 
     @property
@@ -174,7 +178,7 @@ class Draws:
     def _seed(self, call: ast.Call) -> ast.expr | None:
         if self.module.names.of(call.func) in ALWAYS_OWN:
             return None
-        given = [*call.args, *(k.value for k in call.keywords)]
+        given = arguments(call)
         return given[0] if given else None  # the first, whatever it is called
 
     def _may_be_none(self, seed: ast.expr) -> bool:

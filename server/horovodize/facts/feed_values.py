@@ -12,7 +12,7 @@ from horovodize.facts.trained_losses import TrainedLosses
 from horovodize.facts.turn_parts import Part
 from horovodize.facts.turns import Turns
 from horovodize.summary.feeding import Feeding
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments
 
 
 class FeedValues:
@@ -98,7 +98,7 @@ class FeedValues:
             if not isinstance(call, ast.Call) or not call.args:
                 return False
             turns = self._new_turns()
-            parts = [turns.read(a, context) for a in (*call.args, *(k.value for k in call.keywords))]
+            parts = [turns.read(a, context) for a in arguments(call)]
             if turns.moving or turns.drawn or any(part > Part.ROWS for part in parts):
                 return False
         return True

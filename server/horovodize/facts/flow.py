@@ -22,7 +22,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, says_none
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, arguments, says_none
 from horovodize.summary.values import ITEM
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class Flow:
         a = function.args
         if anchor in (a.vararg, a.kwarg):
             for call in self.values.callers(function):
-                step.ask_all([*call.args, *(k.value for k in call.keywords)])
+                step.ask_all(arguments(call))
         elif isinstance(function, ast.Lambda):
             step.unknown(f"it can't be seen what is passed for `{b.name}`", anchor)
         elif self._is_self(function, anchor):

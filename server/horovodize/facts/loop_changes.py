@@ -10,7 +10,7 @@ from horovodize.facts.turn_calls import LIBRARIES
 from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, arguments
 
 _FILLING = (
     "append",
@@ -57,7 +57,7 @@ class LoopChanges:
         return isinstance(e, ast.Name) and any(
             isinstance(given, ast.Name) and given.id == e.id and not self._only_reads(call)
             for call in calls
-            for given in (*call.args, *(k.value for k in call.keywords))
+            for given in arguments(call)
         )
 
     def _only_reads(self, call: ast.Call) -> bool:

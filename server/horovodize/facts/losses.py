@@ -17,7 +17,7 @@ from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turn_parts import DEPTH, MOST
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, Function, argument
+from horovodize.summary.syntax import CALLABLES, Function, argument, arguments
 
 _MEANS = {"reduce_mean", "mean"}
 _SUMS = {"reduce_sum", "sum"}
@@ -293,7 +293,7 @@ class Losses:
                 return Over.NONE
             within = context.calling(callee, e)
             return same([self.over(r, within) for r in self.values.returned(callee)])
-        given = [*e.args, *(k.value for k in e.keywords)]
+        given = arguments(e)
         inner = [self.over(a, context) for a in given]
         if Over.COUPLED in inner:
             return Over.COUPLED
@@ -331,7 +331,7 @@ class Losses:
         rows = set(inner) & {Over.ROWS, Over.VECTOR}
         goes_by_element = last in ELEMENTWISE or ".losses." in name or last in _PER_ROW or "entropy" in last
         if goes_by_element and Over.NONE in inner:
-            if self._meets_weights(inner, [*e.args, *(k.value for k in e.keywords)]):
+            if self._meets_weights(inner, arguments(e)):
                 return Over.COUPLED
         if last in ("add", "subtract", "multiply", "divide", "truediv", "div") and len(e.args) == 2:
             op = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult}.get(last, ast.Div)

@@ -18,7 +18,7 @@ from horovodize.facts.exits import exits, tests
 from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import Loop, position
+from horovodize.summary.syntax import Loop, arguments, position
 
 _GATHERING = frozenset("append appendleft extend add push store remember put insert".split())
 _PREDICTING = frozenset("predict predict_on_batch".split())
@@ -113,7 +113,7 @@ class OwnGames:
         return self._is_model(func)
 
     def _is_told(self, call: ast.Call, about: str) -> bool:
-        given = self.values.depends([*call.args, *(k.value for k in call.keywords)], _FAR)
+        given = self.values.depends(arguments(call), _FAR)
         return any(isinstance(n, ast.Name) and n.id == about for n in given)
 
     def _is_model(self, e: ast.expr) -> bool:

@@ -109,19 +109,19 @@ class Steps:
         return replace(step, fixed=tuple(unknown))
 
     def _find_once(self, site: ast.Call) -> Step:
-        update = next((u for u in self.sites.updates if u.call is site), None)
+        update = self.sites.update_of(site)
         if update is not None:
             return self._of_update(update)
         if any(run.call is site for run in self.sites.graph.trainings):
             return self._of_run(site)
-        fit = next((f for f in self.feeding.fits if f.fit.call is site), None)
+        fit = self.feeding.fit_of(site)
         return self._of_fit(fit) if fit is not None else self._of_train_on_batch(site)
 
     def _of_one_batch(self, step: Step) -> Step:
         """A step as it is, or, where its batch holds all rows of the data set, as what that makes of it."""
         if step.feed is not Feed.BATCH:
             return step
-        fit = next((f for f in self.feeding.fits if f.fit.call is step.site), None)
+        fit = self.feeding.fit_of(step.site)
         if fit is not None:
             whole = fit.kind is Kind.DATASET and self.is_one_batch(fit.x)
             return (
@@ -132,7 +132,7 @@ class Steps:
         rows = self._one_batch.rows_of(step.site)
         if rows is None:
             return step
-        update = next((u for u in self.sites.updates if u.call is step.site), None)
+        update = self.sites.update_of(step.site)
         losses = Losses(self.module, rows, self.sites.is_tf1, self.shapes)
         over = (
             {losses.trained(t, c) for t, c in self._losses.of_update(update)} if update is not None else set()
@@ -253,7 +253,7 @@ class Steps:
 
     def over(self, site: ast.Call, rows: set[ast.AST]) -> Over:
         """What the loss of a place that trains is over rows that are given."""
-        update = next((u for u in self.sites.updates if u.call is site), None)
+        update = self.sites.update_of(site)
         targets = self._losses.of(site)
         losses = Losses(self.module, rows, update is None or self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
@@ -266,7 +266,7 @@ class Steps:
     def changing(self, site: ast.Call) -> tuple[list[ast.AST], list[ast.AST]]:
         """(what is selected or dealt out for each step of a tape, what is drawn for it)."""
         turns = self._turns()
-        update = next((u for u in self.sites.updates if u.call is site), None)
+        update = self.sites.update_of(site)
         for target, context in self._losses.of_update(update) if update is not None else ():
             turns.read(target, context)
         return list(turns.moving), [*turns.drawn, *turns.unseen, *turns.played]

@@ -22,7 +22,7 @@ class TrainedLosses:
 
     def of(self, site: ast.Call) -> list[tuple[ast.expr, Context]]:
         """The losses of a place that trains by hand or runs a session, each in a context."""
-        update = next((u for u in self.sites.updates if u.call is site), None)
+        update = self.sites.update_of(site)
         return list(self.of_update(update) if update is not None else self.of_run(site))
 
     def of_update(self, update: Update) -> Iterator[tuple[ast.expr, Context]]:

@@ -36,7 +36,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Feeding, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.random_generators import makers
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments
 
 
 class Turns:
@@ -368,7 +368,7 @@ class Turns:
 
     def _call(self, e: ast.Call, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         name, last = self.names.of(e.func) or "", self.names.last(e.func)
-        given = [*(a for a in e.args), *(k.value for k in e.keywords)]
+        given = arguments(e)
         callee = self.values.callee(e)
         if is_random(name) or makers(self.module, e):
             return self._random(e, given, context, last)

@@ -39,7 +39,7 @@ class Undivided:
 
     def trains_on_all(self, site: ast.Call) -> bool:
         """Whether every rank takes this step on all of the data, as these can't be divided."""
-        fed = next((f for f in self.feeding.fits if f.fit.call is site), None)
+        fed = self.feeding.fit_of(site)
         if fed is not None:
             return self.is_fit(fed)
         if any(fit.call is site for fit in self.hidden_fits):

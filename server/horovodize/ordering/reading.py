@@ -16,6 +16,7 @@ from horovodize.ordering.training import Training
 from horovodize.ordering.variables import Variable, Variables
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import arguments
 
 _MOST = 400  # operations of a run
 _DEEPEST = 80  # expressions in each other
@@ -175,7 +176,7 @@ class Reading:
 
     def _other(self, call: ast.Call) -> str:
         """A function of TensorFlow's, or one that isn't known: of what it is given."""
-        parts = [*call.args, *(k.value for k in call.keywords)]
+        parts = arguments(call)
         if isinstance(call.func, ast.Attribute) and self.names.of(call.func) is None:
             parts.append(call.func.value)
         inputs = [self._value(part) for part in parts]

@@ -9,7 +9,7 @@ from horovodize.ordering.calls import WITHOUT_GRADIENT
 from horovodize.ordering.variables import ALL_TRAINABLE, Variable, Variables
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, has_unpacking, says_none
+from horovodize.summary.syntax import argument, arguments, has_unpacking, says_none
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Training:
         made = self.variables.only(optimizer)
         if not isinstance(made, ast.Call):
             return ()
-        return (*made.args, *(k.value for k in made.keywords))
+        return tuple(arguments(made))
 
     def _gradients(self, given: ast.expr | None) -> ast.Call | None:
         """The `compute_gradients` that gives what is applied, as it is or each changed by itself."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from horovodize.ordering.places import Places
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import COMPREHENSIONS, argument
+from horovodize.summary.syntax import COMPREHENSIONS, argument, arguments
 
 _V1 = "tensorflow.compat.v1."
 _MADE = ("tensorflow.Variable", f"{_V1}Variable", f"{_V1}get_variable")
@@ -89,7 +89,7 @@ class Variables:
         """What tells a collection of variables from others."""
         node = self.only(e)
         if isinstance(node, ast.Call) and (name := self.names.of(node.func)) in _COLLECTIONS:
-            given = [*node.args, *(k.value for k in node.keywords)]
+            given = arguments(node)
             if name == _COLLECTIONS[0] and not given:
                 return ALL_TRAINABLE
             fixed = all(isinstance(g, ast.Constant) or self.names.of(g) is not None for g in given)

@@ -68,6 +68,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.extract import extract
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import arguments
 from horovodize.summary.tables import in_order
 
 
@@ -104,7 +105,7 @@ def _prints(context: Context) -> list[ast.Call]:
 
 def _calls_in(call: ast.Call) -> Iterator[ast.Call]:
     """The outermost calls in the arguments first; those inside one with an effect are not looked at again."""
-    todo: list[ast.AST] = [*call.args, *(k.value for k in call.keywords)]
+    todo: list[ast.AST] = [*arguments(call)]
     while todo:
         node = todo.pop(0)
         if isinstance(node, ast.Lambda):

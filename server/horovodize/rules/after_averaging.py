@@ -88,7 +88,7 @@ def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> 
         drawn = draft.uniform.draws
         if _begins_variable(draft, n):
             continue
-        if drawn.is_drawn(draft.names.of(n.func) or "") or drawn.maker(n) is not None:
+        if drawn.draws(n):
             yield n
 
 

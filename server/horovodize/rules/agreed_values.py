@@ -28,7 +28,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, is_main_guard, position
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, arguments, is_main_guard, position
 
 _WHAT = "Take rank 0's value on all ranks"
 _DRAW = "Draw the same on all ranks"
@@ -144,7 +144,7 @@ def _agree_on_counts(draft: Draft, iterable: ast.expr, used: Sequence[Varies]) -
             counts.append(e)
         else:
             for call in (c for c in draft.facts.feeding.pipelines.trail(e) if isinstance(c, ast.Call)):
-                given = [*call.args, *(k.value for k in call.keywords)]
+                given = arguments(call)
                 (counts if draft.names.last(call.func) in _AMOUNTS else others).extend(given)
     reasons = draft.uniform.reasons
     deciding = [c for c in counts if set(used).intersection(reasons(c))]

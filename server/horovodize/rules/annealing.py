@@ -21,7 +21,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
@@ -213,18 +213,14 @@ def _chances(draft: Draft, driver: Driver) -> Iterator[ast.expr]:
         if not isinstance(test, ast.Compare) or len(test.ops) > 1:
             continue
         sides = (test.left, test.comparators[0])
-        drawn = [
-            isinstance(e, ast.Call)
-            and (draws.is_drawn(draft.names.of(e.func) or "") or draws.maker(e) is not None)
-            for e in sides
-        ]
+        drawn = [isinstance(e, ast.Call) and draws.draws(e) for e in sides]
         yield from (e for e, other in zip(sides, reversed(drawn), strict=True) if other)
 
 
 def _drawing_rows(draft: Draft, driver: Driver) -> Iterator[ast.Call]:
     """The functions that draw the rows of a loop's steps: `x, y = problems(n, length(step))`, longer ones with time."""
     steps = set[ast.AST](driver.steps)
-    fed = [e for step in driver.steps for e in (*step.args, *(k.value for k in step.keywords))]
+    fed = [e for step in driver.steps for e in arguments(step)]
     made_of = set(draft.values.depends(fed))
     for call in (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)):
         callee = draft.values.callee(call)
@@ -234,7 +230,7 @@ def _drawing_rows(draft: Draft, driver: Driver) -> Iterator[ast.Call]:
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
     """What a call is given, of a dict (`feed_dict`) each value."""
-    for e in (*call.args, *(k.value for k in call.keywords)):
+    for e in arguments(call):
         yield from e.values if isinstance(e, ast.Dict) else [e]
 
 

@@ -20,6 +20,7 @@ from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import names_in
 from horovodize.summary.feeding import Driver
+from horovodize.summary.syntax import arguments
 
 _WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
 
@@ -232,7 +233,7 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
 def _counts_of_call(call: ast.Call) -> list[str]:
     """How many rows or batches there are of what a function makes of all rows, as `batches(x, y, 32)` and
     `np.array_split(order, len(x) // 32)` do: the lengths of what it is given, and lengths that it is given."""
-    given = [*call.args, *(k.value for k in call.keywords)]
+    given = arguments(call)
     lengths = [f"len({_written(a)})" for a in given if isinstance(a, (ast.Name, ast.Attribute))]
     batches = [text for n in lengths for a in given for text in _batches(n, _written(a))]
     made_of = [n for a in given for n in ast.walk(a)]

@@ -17,7 +17,7 @@ import ast
 from horovodize.rules.callback_decisions import is_own, is_rate, tests_around
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawn_weights import given_to_weights
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, arguments
 
 _ASSIGNS = ("assign", "assign_add", "assign_sub")
 _SET_VALUE = "tensorflow.keras.backend.set_value"
@@ -50,7 +50,7 @@ def _given_to_variable(draft: Draft, call: ast.Call) -> ast.expr | None:
     if draft.names.of(call.func) == _SET_VALUE:
         held, given = argument(call, "x", 0), argument(call, "value", 1)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSIGNS:
-        held, given = call.func.value, next(iter((*call.args, *(k.value for k in call.keywords))), None)
+        held, given = call.func.value, next(iter(arguments(call)), None)
     else:
         return None
     return given if held is not None and not is_rate(draft, held) else None

@@ -16,6 +16,7 @@ from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import arguments
 
 _STEP = "Let it change as fast for the rows that are seen"
 _WHY_STEP = "Each rank takes size() times fewer steps; this goes by how much has been seen."
@@ -256,7 +257,7 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
         case ast.BinOp(op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub()):
             return _of_sides(draft, setting, e)
         case ast.Call() if draft.names.last(e.func) in _BOUNDS:
-            given = [*e.args, *(k.value for k in e.keywords)]
+            given = arguments(e)
             made_of = {a: parts for a in given if (parts := _made_of(draft, setting, a)) is not None}
             if len(made_of) != 1:
                 return None

@@ -31,7 +31,7 @@ from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary import shell_commands
 from horovodize.summary.effects import in_place
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument, says_none
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, argument, arguments, says_none
 
 _WHY = "Processes of one host share the cache; several at once would download into the same files."
 _WHY_RUN = "Processes of one host would write the same files at once, and read each other's halves."
@@ -119,7 +119,7 @@ class _Downloads:
                 return False  # to a temporary file of its own
             if not self._alone(draft.syntax.statement(call), [call]):
                 why = "it downloads at every call, and its value is used"
-        elif not all(self._pure(a) for a in (*call.args, *(k.value for k in call.keywords))):
+        elif not all(self._pure(a) for a in arguments(call)):
             why = "its arguments can't be evaluated twice"
         if not why:
             why = self._why_not(draft.syntax.statement(call), call)

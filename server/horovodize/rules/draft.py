@@ -23,7 +23,7 @@ from horovodize.summary import ModuleSummary
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.shared_line import goes_on, shared_line
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, arguments
 from horovodize.world.evidence import uses_keras
 from horovodize.world.world import Keras, world_of
 
@@ -415,9 +415,9 @@ class Draft(Decisions):
 
     def add_argument(self, call: ast.Call, text: str, *, first: bool = False, level: int = 0) -> Edit:
         """Adds an argument to a call: `first` puts it before the keywords (only for calls without positional ones)."""
-        arguments: list[ast.expr] = [*call.args, *(k.value for k in call.keywords)]
+        passed = arguments(call)
         span = self.module.span(call)
-        if not arguments:
+        if not passed:
             return Edit.insert(span.end - 1, text, None, level)
         if first and not call.args:
             keyword = min(call.keywords, key=lambda k: (k.lineno, k.col_offset))

@@ -17,14 +17,14 @@ from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
 from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.seeds_apart import draws, is_order, seed_generator
+from horovodize.rules.seeds_apart import is_order, seed_generator
 from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.cursors import deals_by_cursor, moved, passes
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, has_unpacking
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, arguments, has_unpacking
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _DRAWS = re.compile("rand|sample|draw|noise", re.I)
@@ -115,7 +115,7 @@ def _feeds_a_step(draft: Draft, driver: Driver, call: ast.Call) -> bool:
         for n in ast.walk(s)
         if isinstance(n, ast.Call) and n is not call and draft.drive.reaches(n, steps)
     )
-    given = [e for c in taken for e in (*c.args, *(k.value for k in c.keywords))]
+    given = [e for c in taken for e in arguments(c)]
     made_of = list(draft.values.depends([*losses_of(draft), *given], 2 * _FAR))
     return call in made_of or len(made_of) > _FAR
 
@@ -207,7 +207,7 @@ def _is_next(call: ast.Call) -> bool:
 def _is_unseen(draft: Draft, driver: Driver) -> bool:
     """Whether nothing is known of what feeds the steps of a loop: a function of a module that isn't read gives it."""
     feeds = {draft.facts.steps.of(step).feed for step in driver.steps}
-    fed = [a for step in driver.steps for a in (*step.args, *(k.value for k in step.keywords))]
+    fed = [a for step in driver.steps for a in arguments(step)]
     calls = [o.node for a in fed for o in draft.values.origins(a) if isinstance(o.node, ast.Call)]
     unread = [c for c in calls if draft.values.callee(c) is None and not _is_known(draft, c)]
     return feeds == {Feed.UNSEEN} and bool(unread) and not feeding(draft).next_calls(driver)
@@ -256,9 +256,9 @@ def _draws_its_rows(draft: Draft, generator: Function) -> bool:
 def _draws_itself(draft: Draft, call: ast.Call) -> bool:
     """Whether a call draws, or runs a function of the program that does."""
     callee = draft.values.callee(call)
-    return draws(draft, call) or (
+    return draft.uniform.draws.draws(call) or (
         isinstance(callee, FUNCTIONS)
-        and any(isinstance(n, ast.Call) and draws(draft, n) for n in ast.walk(callee))
+        and any(isinstance(n, ast.Call) and draft.uniform.draws.draws(n) for n in ast.walk(callee))
     )
 
 
@@ -412,7 +412,7 @@ def _begins_alike(draft: Draft, call: ast.Call) -> bool:
 
 def _draws(draft: Draft, generator: Function) -> bool:
     """Whether a generator function draws at random: what seeds it is another rule's to see to (D3)."""
-    return any(draws(draft, c) for c in draft.facts.feeding.calls_in(generator))
+    return any(draft.uniform.draws.draws(c) for c in draft.facts.feeding.calls_in(generator))
 
 
 def _is_begun_there(draft: Draft, source: ast.expr) -> bool:

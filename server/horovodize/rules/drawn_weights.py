@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, arguments
 
 _SETS = ("set_weights", "assign", "assign_add", "assign_sub")
 _SET_VALUE = "tensorflow.keras.backend.set_value"
@@ -42,7 +42,7 @@ def given_to_weights(draft: Draft, call: ast.Call) -> ast.expr | None:
     if draft.names.of(call.func) == _SET_VALUE:
         held, given = argument(call, "x", 0), argument(call, "value", 1)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _SETS:
-        held, given = call.func.value, next(iter((*call.args, *(k.value for k in call.keywords))), None)
+        held, given = call.func.value, next(iter(arguments(call)), None)
     else:
         return None
     parts = draft.values.depends([held], 200) if held is not None else ()

@@ -40,7 +40,7 @@ _DEPTH = 3
 
 def apply(draft: Draft) -> None:
     for place, calls in _training(draft):
-        drawing = [c for c in calls if seeds_apart.draws(draft, c)]
+        drawing = [c for c in calls if draft.uniform.draws.draws(c)]
         noise = [c for c in drawing if not seeds_apart.is_order(draft, c) and _is_fed(draft, c, _DEPTH)]
         for seed in draft.module.calls_of(*SEEDS, *MAKERS, SEED_GENERATOR) if noise else ():
             if draft.was(seed, Apart) or not draft.uniform.draws.gives_seed(seed):

@@ -6,7 +6,7 @@ import ast
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, arguments
 from horovodize.summary.turn_picks import picked_by
 
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
@@ -141,7 +141,7 @@ def _handed_on(draft: Draft, place: ast.AST) -> list[ast.AST]:
         a
         for n in ast.walk(place)
         if isinstance(n, ast.Call)
-        for a in (*n.args, *(k.value for k in n.keywords))
+        for a in arguments(n)
         if isinstance(a, (ast.Name, ast.Attribute))
     ]
     return [o.node for a in given for o in draft.values.origins(a) if isinstance(o.node, FUNCTIONS)]

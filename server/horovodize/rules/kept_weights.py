@@ -14,7 +14,7 @@ from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.step_state import OF_MODEL
 from horovodize.rules.target_networks import blended, losses_of
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, arguments
 
 _WHAT = "Take rank 0's weights before they are kept"
 _WHY = "Before the first step each rank has its own random weights; trained with later, the ranks' models would differ."
@@ -125,7 +125,7 @@ def _trained_with(draft: Draft, loops: set[Loop]) -> set[ast.AST]:
     for call in draft.sites.method_calls(*_SETTING):
         ways = draft.drive.ways(call)
         if any(loop in loops for way in ways for f in way for loop in f.loops):
-            roots += [*call.args, *(k.value for k in call.keywords)]
+            roots += arguments(call)
     found = set(draft.values.depends(roots, _FAR * 5))
     items = [
         b.value

@@ -49,7 +49,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import CALLABLES, LOOPS, argument, says_none
+from horovodize.summary.syntax import CALLABLES, LOOPS, argument, arguments, says_none
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -223,7 +223,7 @@ def _role(draft: Draft, node: ast.AST) -> str:
 def _lambda_role(draft: Draft, call: ast.Call) -> str:
     """A LambdaCallback writes if what its functions call writes (or prints), and does not steer."""
     writes = False
-    for value in [*call.args, *(k.value for k in call.keywords)]:
+    for value in arguments(call):
         for origin in draft.values.origins(value):
             if _steers(draft, origin.node):
                 return "own"

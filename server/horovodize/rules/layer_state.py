@@ -19,7 +19,7 @@ from typing import NamedTuple
 from horovodize.rules import steered
 from horovodize.rules.draft import Draft
 from horovodize.summary.once import once
-from horovodize.summary.syntax import FUNCTIONS, Function, argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments
 
 _LAYER = "tensorflow.keras.layers.Layer"
 _STEPS = ("call", "train_step")  # what `fit` runs of a layer or model, under names of Keras
@@ -192,7 +192,7 @@ def _read_in_training(draft: Draft, methods: list[Function]) -> set[str]:
             if isinstance(function, FUNCTIONS) and function.name == "call":
                 given.append(n.value)
         elif isinstance(n, ast.Call) and draft.names.last(n.func) in _LOSSES:
-            given += [*n.args, *(k.value for k in n.keywords)]
+            given += arguments(n)
     wanted = [n for n in given if not _is_outside_of_training(draft, n)]
     found = [n for n in draft.values.depends(wanted, _FAR) if isinstance(n, ast.Attribute)]
     read = {ast.unparse(n) for n in found if not _is_outside_of_training(draft, n)}

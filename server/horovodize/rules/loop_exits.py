@@ -9,7 +9,7 @@ from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, counts_a_share, feeding
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import Loop, numbered
+from horovodize.summary.syntax import Loop, arguments, numbered
 
 _WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
 
@@ -152,9 +152,7 @@ def _is_counted(draft: Draft, loop: Loop, e: ast.expr) -> bool:
 
 def _begins(loop: ast.For | ast.AsyncFor) -> bool:
     """Whether `itertools.count` begins with 0 or 1, and goes on by 1."""
-    given = (
-        [*loop.iter.args, *(k.value for k in loop.iter.keywords)] if isinstance(loop.iter, ast.Call) else []
-    )
+    given = arguments(loop.iter) if isinstance(loop.iter, ast.Call) else []
     return all(isinstance(e, ast.Constant) and e.value in (0, 1) for e in given)
 
 

@@ -19,7 +19,7 @@ from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How, Sha
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
 from horovodize.summary.feeding import Kind
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, arguments, has_unpacking
 
 _WHAT = "Make the same rows on all ranks"
 _WHY = "Ranks that make rows of their own at random learn from different data sets."
@@ -203,7 +203,7 @@ def _held(draft: Draft, e: ast.expr) -> Iterator[ast.AST]:
         made = draft.values.callee(call)
         if not isinstance(made, ast.ClassDef):
             continue
-        yield from (*call.args, *(k.value for k in call.keywords))
+        yield from arguments(call)
         for method in (s for s in made.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"):
             sets = (n for n in ast.walk(method) if isinstance(n, ast.Assign))
             yield from (n.value for n in sets if any(isinstance(t, ast.Attribute) for t in n.targets))

@@ -13,6 +13,7 @@ from horovodize.plan import Decision
 from horovodize.rules import counted, rate_reads
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
+from horovodize.summary.syntax import arguments
 
 _BOUNDS = {"min", "max", "minimum", "maximum", "clip", "clip_by_value"}
 _CONVERSIONS = {"int", "float", "float32", "float64", "cast", "numpy", "asarray", "convert_to_tensor"}
@@ -84,7 +85,7 @@ def asks_a_rank(draft: Draft, call: ast.AST) -> bool:
     if not isinstance(call, ast.Call) or not rate_reads.gives_schedule(draft, call):
         return False
     made = draft.values.calls(call.func)
-    given = [v for c in made for v in (*c.args, *(k.value for k in c.keywords))]
+    given = [v for c in made for v in arguments(c)]
     return any(counts_a_share(draft, v) for v in given)
 
 

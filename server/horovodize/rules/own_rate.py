@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from horovodize.rules import decays
 from horovodize.rules.decisions import Scaled
 from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import arguments
 
 _WHAT = "Multiply what the rate is compared with by the number of ranks"
 _WHAT_BESIDE = "Multiply the rate that stands beside the optimizer's own by the number of ranks"
@@ -89,7 +90,7 @@ def _beside(
             yield from _beside(draft, e.body, is_own, names)
             yield from _beside(draft, e.orelse, is_own, names)
         case ast.Call() if draft.names.last(e.func) in _BOUNDS:
-            for arg in (*e.args, *(k.value for k in e.keywords)):
+            for arg in arguments(e):
                 yield from _beside(draft, arg, is_own, names)
         case ast.Call() if draft.names.last(e.func) in _SAME and e.args:
             yield from _beside(draft, e.args[0], is_own, names)

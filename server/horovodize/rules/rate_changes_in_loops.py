@@ -18,7 +18,7 @@ from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, 
 from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import CALLABLES, Loop, argument
+from horovodize.summary.syntax import CALLABLES, Loop, argument, arguments
 
 _WHAT = "Change what training depends on, on all ranks together"
 _WHY = "Ranks that train with different settings train different models."
@@ -160,7 +160,7 @@ def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
         for way in draft.drive.ways(site):
             for frame in way:
                 if isinstance(frame.node, ast.Call):
-                    given = [*frame.node.args, *(k.value for k in frame.node.keywords)]
+                    given = arguments(frame.node)
                     found |= {n.id for n in draft.values.depends(given, 200) if isinstance(n, ast.Name)}
     return {name for name in found if "lr" in name.lower() or "rate" in name.lower()}
 

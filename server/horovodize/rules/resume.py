@@ -46,7 +46,7 @@ from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, position
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
 
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
@@ -314,7 +314,7 @@ def _go_on(draft: Draft, one: ast.expr) -> None:
 
 def _ask_schedule(draft: Draft, call: ast.Call) -> None:
     """`schedule(step)` → `schedule(step // hvd.size())`: its steps are divided (C4), as an optimizer counts a rank's."""
-    for given in (*call.args, *(k.value for k in call.keywords)):
+    for given in arguments(call):
         if counted.all_of(draft, given) is not None and draft.decide(given, Divided("G6")):
             draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
 

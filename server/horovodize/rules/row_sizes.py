@@ -12,7 +12,7 @@ from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Step
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, arguments
 
 
 def made_for_one_number(draft: Draft, step: Step) -> ast.Call | None:
@@ -72,7 +72,7 @@ def _is_built_in(draft: Draft, size: ast.expr) -> bool:
         ast.dump(n) == ast.dump(size) and draft.names.last(call.func) != "placeholder"
         for call in draft.syntax.calls
         if (draft.names.of(call.func) or "").startswith("tensorflow.")
-        for a in (*call.args, *(k.value for k in call.keywords))
+        for a in arguments(call)
         for n in ast.walk(a)
         if isinstance(n, type(size))
         and draft.syntax.parent.get(n) is not None

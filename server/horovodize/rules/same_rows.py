@@ -16,7 +16,7 @@ from horovodize.rules.decisions import Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments
 
 _WHAT = "Check which rows each rank trains on"
 _WHY = "Fewer steps at a larger rate see as much as before only if each rank has rows of its own."
@@ -69,7 +69,7 @@ def _given(draft: Draft, driver: Driver, step: ast.Call) -> Iterator[ast.expr]:
     frames = [f for way in draft.drive.ways(step) for f in way if draft.syntax.inside(f.node, driver.loop)]
     for call in (f.node for f in frames if isinstance(f.node, ast.Call)):
         if call is step or draft.values.callee(call) is not None:
-            yield from (*call.args, *(k.value for k in call.keywords))
+            yield from arguments(call)
 
 
 def _batches(draft: Draft, step: ast.Call) -> list[ast.expr]:

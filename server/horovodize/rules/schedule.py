@@ -30,7 +30,7 @@ from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, has_unpacking
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, has_unpacking
 
 SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _LIMIT = 200  # nodes that the step of a schedule may be made of
@@ -269,7 +269,7 @@ def _is_given_a_share(draft: Draft, cls: ast.ClassDef) -> bool:
         counts_a_share(draft, value)
         for call in draft.syntax.calls
         if draft.values.callee(call) is cls
-        for value in (*call.args, *(k.value for k in call.keywords))
+        for value in arguments(call)
     )
 
 

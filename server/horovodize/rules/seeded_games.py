@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.sources import SEEDS
 from horovodize.rules.draft import Draft
-from horovodize.rules.seeds_apart import draws
 from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.syntax import Loop, argument
 
@@ -31,7 +30,7 @@ def tell(draft: Draft, rule: str, loops: Iterable[Loop]) -> None:
 def _seeds(draft: Draft, loop: Loop) -> Iterator[ast.Call]:
     """The calls that seed what is drawn in a loop, each with the same number on all ranks."""
     drawn = draft.uniform.draws
-    calls = [c for c in draft.facts.feeding.calls_in(loop) if draws(draft, c)]
+    calls = [c for c in draft.facts.feeding.calls_in(loop) if draft.uniform.draws.draws(c)]
     names = [draft.names.of(c.func) or "" for c in calls]
     for seed in draft.module.calls_of(*SEEDS):
         fixes = SEEDS[draft.names.of(seed.func) or ""]

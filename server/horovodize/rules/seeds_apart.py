@@ -17,7 +17,15 @@ from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import COMPREHENSIONS, Function, argument, end, is_main_guard, position
+from horovodize.summary.syntax import (
+    COMPREHENSIONS,
+    Function,
+    argument,
+    arguments,
+    end,
+    is_main_guard,
+    position,
+)
 
 WHAT = "Seed each rank differently"
 WHY = "Ranks that draw the same batches learn no more than one does, at size() times the rate."
@@ -51,7 +59,7 @@ def seed_apart(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     loop = outermost(draft, driver.loop)
     if loop is None:
         return draft.was(call, Apart)
-    drawing = [c for c in draft.facts.feeding.calls_in(loop) if draws(draft, c)]
+    drawing = [c for c in draft.facts.feeding.calls_in(loop) if draft.uniform.draws.draws(c)]
     return set_apart(draft, loop, drawing, call)
 
 
@@ -77,7 +85,10 @@ def set_apart(
     name = _name(draft, call, loop, drawing) if made else ""
     if (made and not name) or not _stands_before(draft, call, seed, loop):
         return False
-    if any(draws(draft, c) and position(c) > end(loop) and c not in drawing for c in draft.syntax.calls):
+    if any(
+        draft.uniform.draws.draws(c) and position(c) > end(loop) and c not in drawing
+        for c in draft.syntax.calls
+    ):
         return False  # what is drawn later would differ, too
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
@@ -163,11 +174,6 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
     return number is not None
 
 
-def draws(draft: Draft, call: ast.Call) -> bool:
-    draws = draft.uniform.draws
-    return draws.is_drawn(draft.names.of(call.func) or "") or draws.maker(call) is not None
-
-
 def is_order(draft: Draft, draw: ast.Call) -> bool:
     """Whether what is drawn is an order of rows, which are dealt out by it."""
     return draft.names.last(draw.func) in _ORDERS
@@ -238,7 +244,7 @@ def example(draft: Draft, call: ast.Call) -> str:
     """A seed that differs between ranks: `np.random.seed(7 + hvd.rank())`."""
     if draft.uniform.draws.key(call) is not None:
         return "seed=(7 + hvd.rank(), step)"
-    given = [*call.args, *(k.value for k in call.keywords)]
+    given = arguments(call)
     seed = draft.module.text(given[0]) if given else "0"
     own = f"{seed} + hvd.rank()"
     if given and isinstance(given[0], (ast.List, ast.Tuple)):
@@ -288,7 +294,7 @@ def _only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]
     given = [
         a
         for c in draft.syntax.calls
-        for a in (*c.args, *(k.value for k in c.keywords))
+        for a in arguments(c)
         if isinstance(a, (ast.Name, ast.Attribute)) and a not in seeding and maker in draft.values.calls(a)
     ]
     return bool(uses) and not given and all(use in drawing for use in uses)
@@ -335,7 +341,6 @@ def _uncounted(draft: Draft, test: ast.expr) -> list[ast.expr]:
 __all__ = [
     "WHAT",
     "WHY",
-    "draws",
     "example",
     "is_order",
     "key_apart",

@@ -284,7 +284,7 @@ def _may_be_left_out(draft: Draft, e: ast.expr) -> bool:
     call = draft.syntax.parent[e]
     if isinstance(call, ast.keyword):
         call = draft.syntax.parent[call]
-    fed = next((f for f in feeding(draft).fits if f.fit.call is call), None)
+    fed = feeding(draft).fit_of(call)
     return (
         fed is not None
         and fed.x is not e

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Uniform
 from horovodize.rules.draft import Draft
-from horovodize.rules.seeds_apart import draws
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, arguments
 
 
 def is_shared(draft: Draft, order: ast.Call, loops: Iterable[Loop], sources: Iterable[ast.AST]) -> bool:
@@ -27,12 +26,12 @@ def _own(draft: Draft, loops: Iterable[Loop], sources: Iterable[ast.AST]) -> Ite
     """What is drawn for a rank's own rows, as often as they have it."""
     for loop in loops:
         for call in draft.facts.feeding.calls_in(loop):
-            if draws(draft, call) and not _as_often(draft, call, loop):
+            if draft.uniform.draws.draws(call) and not _as_often(draft, call, loop):
                 yield call
     for cls in (s for s in sources if isinstance(s, ast.ClassDef)):
         for method in cls.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__getitem__":
-                yield from (c for c in draft.facts.feeding.calls_in(method) if draws(draft, c))
+                yield from (c for c in draft.facts.feeding.calls_in(method) if draft.uniform.draws.draws(c))
 
 
 def _as_often(draft: Draft, call: ast.Call, loop: Loop) -> bool:
@@ -41,7 +40,7 @@ def _as_often(draft: Draft, call: ast.Call, loop: Loop) -> bool:
     within = [n for way in draft.drive.ways(call) for f in way for n in f.loops if n is not loop]
     within = [n for n in within if draft.syntax.inside(n, loop) or not draft.syntax.inside(loop, n)]
     tests = [a.test for a in draft.syntax.ancestors(call) if isinstance(a, ast.While)]
-    sizes = [*call.args, *(k.value for k in call.keywords)]
+    sizes = arguments(call)
     return (
         uniform.reached_alike(call)
         and not any(uniform.turns(n) for n in within)

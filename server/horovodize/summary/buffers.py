@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.summary.module import Module
+from horovodize.summary.syntax import arguments
 
 _BUFFERS = ("BytesIO", "StringIO")
 _TEMPORARY = ("tempfile.TemporaryFile", "tempfile.NamedTemporaryFile", "tempfile.SpooledTemporaryFile")
@@ -19,7 +20,7 @@ _DEPTH = 3  # a csv writer on a text wrapper on a buffer
 
 def goes_to_buffer(module: Module, call: ast.Call) -> bool:
     """Whether all that a call writes surely goes into a buffer: one that it is given, or is a method of."""
-    given = [*call.args, *(k.value for k in call.keywords)]
+    given = arguments(call)
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)
     return any(is_buffer(module, e) for e in given)
@@ -40,4 +41,4 @@ def _makes_buffer(module: Module, call: ast.Call, depth: int) -> bool:
         return True
     if module.names.of(call.func) not in _WRAPPERS or not depth:
         return False
-    return any(is_buffer(module, e, depth - 1) for e in (*call.args, *(k.value for k in call.keywords)))
+    return any(is_buffer(module, e, depth - 1) for e in arguments(call))

@@ -12,7 +12,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, position
+from horovodize.summary.syntax import argument, arguments, position
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Driver
@@ -134,4 +134,4 @@ def _given(statement: ast.Assign) -> Iterator[str]:
 
 
 def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(k.value for k in call.keywords)]
+    return arguments(call)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.selecting import selects
-from horovodize.summary.syntax import LOOPS, Function, Loop, end, position
+from horovodize.summary.syntax import LOOPS, Function, Loop, arguments, end, position
 from horovodize.summary.variables import Variables, is_number
 
 
@@ -173,7 +173,7 @@ def _own_names(loop: Loop) -> set[str]:
 
 def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
     """All that the steps of a loop depend on."""
-    given = [a for step in driver.steps for a in (*step.args, *(k.value for k in step.keywords))]
+    given = [a for step in driver.steps for a in arguments(step)]
     return set(feeding.values.depends(given, 4000))
 
 

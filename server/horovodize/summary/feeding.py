@@ -86,6 +86,10 @@ class Feeding:
                 found.append(FitFeed(fit, x, y, weight, self.kinds.of(x, with_targets=y is not None)))
         return found
 
+    def fit_of(self, call: ast.AST) -> FitFeed | None:
+        """The data of the `fit` that a call is; None where it is none."""
+        return next((fed for fed in self.fits if fed.fit.call is call), None)
+
     @cached_property
     def _carried(self) -> CarriedState:
         return CarriedState(self.module, self.sites, self.drive)

@@ -15,7 +15,7 @@ from horovodize.summary.beside import Beside
 from horovodize.summary.effects import Effects
 from horovodize.summary.hoist_arguments import TakingOut
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, is_main_guard, position
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments, is_main_guard, position
 from horovodize.summary.traced import makes_operations
 
 _WRITING = {
@@ -242,7 +242,7 @@ class Outputs:
                 pass
             case _:
                 return False
-        if any(self.effects.shares(a) for a in (*call.args, *(k.value for k in call.keywords))):
+        if any(self.effects.shares(a) for a in arguments(call)):
             return False
         bindings = [
             b for b in self.module.scopes.reaching(base) if self.module.syntax.inside(b.statement, root)

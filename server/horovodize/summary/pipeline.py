@@ -30,7 +30,7 @@ from horovodize.summary.dataset_methods import (
 )
 from horovodize.summary.destinations import Destinations
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments, has_unpacking
 
 
 class Pipelines:
@@ -117,7 +117,7 @@ class Pipelines:
         returned = self.values.returned(function)
         if not returned or not all(self.is_dataset(r) for r in returned):
             return []
-        passed = [*call.args, *(k.value for k in call.keywords)]
+        passed = arguments(call)
         walk = _Walk(self, {*feeds, *returned, *passed}, whole_batches, call)
         found = list(dict.fromkeys(place for r in returned for place in walk.earliest(r)))
         here = (function, self.syntax.function(call))
@@ -352,7 +352,7 @@ class _Walk:
         values = self.p.given(b)
         if self.call is None or b.kind != "parameter" or b.statement is not self.p.values.callee(self.call):
             return values
-        own = [*self.call.args, *(k.value for k in self.call.keywords)]
+        own = arguments(self.call)
         return [v for v in values if v in own]
 
     def _through_call(self, call: ast.Call) -> list[ast.expr]:

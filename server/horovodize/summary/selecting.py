@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.schedules import is_from_schedule
-from horovodize.summary.syntax import FUNCTIONS, Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 from horovodize.summary.turn_picks import Picked, picked_by
 from horovodize.summary.variables import NUMBERS, Variables, bound_names, is_number
 
@@ -89,7 +89,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast
         ):
             found.append(n.slice)
         elif isinstance(n, ast.Call) and selects(feeding, n, derived):
-            found += [*n.args, *(k.value for k in n.keywords)]
+            found += arguments(n)
             inside |= _selected_inside(feeding, n, derived)
     wanted = inside | {d for d in derived if any(variables.mentions(root, {d}) for root in found)}
     for _ in range(3):  # `start = i * n`, from the slice back to the variable
@@ -188,7 +188,7 @@ def _set_again(feeding: Feeding, loop: ast.For | ast.AsyncFor) -> set[str]:
 
 def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
     """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
-    given = [*call.args, *(k.value for k in call.keywords)]
+    given = arguments(call)
     if not any(feeding.variables.mentions(a, variables) for a in given):
         return bool(_selected_inside(feeding, call, variables))
     last = feeding.names.last(call.func)

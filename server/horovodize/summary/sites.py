@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from horovodize.summary.accumulators import Accumulators
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 from horovodize.summary.tf1_sites import Tf1Sites
 
 if TYPE_CHECKING:
@@ -196,6 +196,10 @@ class Sites(Tf1Sites):
         """Where variables are trained by gradients at once: by an optimizer, or by hand where that can be distributed."""
         return [*self._optimizer_updates, *self._updates_by_hand()]
 
+    def update_of(self, call: ast.Call) -> Update | None:
+        """The update that a call is; None where it is none."""
+        return next((u for u in self.updates if u.call is call), None)
+
     @cached_property
     def hand_updates(self) -> list[HandUpdate]:
         """Variables that are updated by hand from a tape's gradients."""
@@ -369,7 +373,7 @@ class Sites(Tf1Sites):
             seen.add(n)
             if isinstance(n, ast.Call):
                 if isinstance(n.func, ast.Attribute) and n.func.attr == _UNSCALING:
-                    todo += [*n.args, *(k.value for k in n.keywords)]
+                    todo += arguments(n)
                     continue
                 if is_source(n):
                     found.append(n)

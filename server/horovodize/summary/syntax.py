@@ -180,6 +180,11 @@ def argument(call: ast.Call, name: str, index: int | None = None) -> ast.expr | 
     return None
 
 
+def arguments(call: ast.Call) -> list[ast.expr]:
+    """All that a call passes, by position and by keyword."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether `*args` or `**kwargs` may pass anything."""
     return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)

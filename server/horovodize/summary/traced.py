@@ -13,7 +13,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, arguments
 
 _TRACED_METHODS = {
     "call",
@@ -47,7 +47,7 @@ def traced_functions(module: Module, sites: Sites, drive: Drive) -> set[ast.AST]
         ):
             found.add(function)
     for compile_ in sites.compiles:
-        for given in (*compile_.call.args, *(k.value for k in compile_.call.keywords)):
+        for given in arguments(compile_.call):
             for e in walk(given):
                 if isinstance(e, (ast.Name, ast.Attribute)):
                     found |= {o.node for o in m.values.origins(e) if isinstance(o.node, FUNCTIONS)}
@@ -65,7 +65,7 @@ def makes_operations(statement: ast.Expr) -> list[ast.expr]:
     """The arguments of a call that may add operations to a graph."""
     call = statement.value
     assert isinstance(call, ast.Call)
-    return [a for a in (*call.args, *(k.value for k in call.keywords)) if not _plain(a)]
+    return [a for a in arguments(call) if not _plain(a)]
 
 
 def _plain(e: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from horovodize.restrictions.aliased_member import whole_lines
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.violation import Fix
 from horovodize.source import Edit, Span
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, arguments, has_unpacking
 
 _TENSORFLOWS = ("horovod.tensorflow", "horovod.tensorflow.keras", "horovod.keras")
 _KERAS = _TENSORFLOWS[1:]
@@ -105,9 +105,7 @@ def with_callback(context: Context, fit: ast.Call, callback: str, title: str) ->
         return None
     text = f"{name}.callbacks.{callback}"
     if given is None:
-        (*_, last) = sorted(
-            (*fit.args, *(k.value for k in fit.keywords)), key=lambda e: (e.end_lineno, e.end_col_offset)
-        )
+        (*_, last) = sorted(arguments(fit), key=lambda e: (e.end_lineno, e.end_col_offset))
         return Fix(title, (Edit.insert(context.module.span(last).end, f", callbacks=[{text}]"),))
     listed = _written_out(context, given)
     return Fix(title, (_first_in(context, listed, text),)) if listed is not None else None

@@ -246,7 +246,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(
@@ -467,7 +467,7 @@ def _is_given_away(context: Context, model: ast.expr) -> bool:
         context.text(given) == text
         for call in context.syntax.calls
         if not (context.names.of(call.func) or "").startswith(("tensorflow.", "horovod."))
-        for given in (*call.args, *(k.value for k in call.keywords))
+        for given in arguments(call)
     )
 
 

@@ -89,7 +89,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument, has_unpacking, position
+from horovodize.summary.syntax import argument, arguments, has_unpacking, position
 
 _SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
 _IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
@@ -120,7 +120,7 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _fix(context: Context, shuffle: ast.Call) -> Fix | None:
     """A seed: then all ranks shuffle alike."""
-    given = [*shuffle.args, *(k.value for k in shuffle.keywords)]
+    given = arguments(shuffle)
     if not given or has_unpacking(shuffle):
         return None
     last = max(context.module.span(e).end for e in given)
