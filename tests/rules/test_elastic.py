@@ -277,8 +277,11 @@ REFUSED = {
         "        tf.summary.scalar('epoch', epoch, step=epoch)\n",
         "the ranks of the start",
     ),
-    "two places that train": (TAPE + LOOP.replace("train_step(a, b)", "optimizer.minimize(lambda: model(a), model.variables)"),
-                              "several places"),
+    "two places that train": (
+        TAPE + "other = tf.keras.optimizers.SGD(0.1)\n"
+        + LOOP.replace("train_step(a, b)", "other.minimize(lambda: model(a), model.variables)"),
+        "several places",
+    ),
     "callbacks made before": (
         HEAD + FIT.replace("model.fit", "kept = [tf.keras.callbacks.ModelCheckpoint('m.h5')]\nmodel.fit").replace(
             "epochs=3", "epochs=3, callbacks=kept"),
