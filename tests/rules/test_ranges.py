@@ -22,7 +22,7 @@ def test_a_variable_that_only_selects_is_dealt_out() -> None:
     [
         "if (i + 1) % 4 == 0:\n        model.save('m')",
         "if i == n - 1:\n        pass",
-        "print(i)",
+        "log(i)",
         "log[i] = 1",
     ],
 )
@@ -40,8 +40,8 @@ def test_a_variable_that_counts_too_goes_on_counting_the_same_on_all_ranks(count
 def test_a_function_that_loads_what_a_number_says_is_given_the_ranks_own(loads: str) -> None:
     check(
         TAPE + f"def load_batch(n):\n    {loads}\n",
-        "for i in range(n):\n    load_batch(i)\n    step(*draw(3))\n    print(i)\n",
-        "for i, own_i in rounds(range(n)):\n    load_batch(own_i)\n    step(*draw(3))\n    print(i)\n",
+        "for i in range(n):\n    load_batch(i)\n    step(*draw(3))\n    log(i)\n",
+        "for i, own_i in rounds(range(n)):\n    load_batch(own_i)\n    step(*draw(3))\n    log(i)\n",
     )
 
 
@@ -64,11 +64,20 @@ def test_what_is_set_from_the_variable_on_the_way_to_the_data_is_the_ranks_own()
     )
 
 
+@pytest.mark.parametrize(
+    "shown", ["print(i)", "print(f'{i} of {n}', step(a[0], b))", "if ready:\n        print('at', i)"]
+)
+def test_a_variable_that_is_only_printed_besides_is_the_ranks_own(shown: str) -> None:
+    """Only rank 0 shows it: no second variable is needed."""
+    steps = f"    step(a[i : i + 3], b)\n    {shown}\n"
+    check(TAPE, f"for i in range(n):\n{steps}", f"for i in {OWN}:\n{steps}")
+
+
 def test_of_enumerate_the_item_is_dealt_out() -> None:
     check(
         TAPE,
-        "for k, i in enumerate(range(0, n, 3)):\n    step(a[i : i + 3], b)\n    print(k, i)\n",
-        "for k, (i, own_i) in enumerate(rounds(range(0, n, 3))):\n    step(a[own_i : own_i + 3], b)\n    print(k, i)\n",
+        "for k, i in enumerate(range(0, n, 3)):\n    step(a[i : i + 3], b)\n    log(k, i)\n",
+        "for k, (i, own_i) in enumerate(rounds(range(0, n, 3))):\n    step(a[own_i : own_i + 3], b)\n    log(k, i)\n",
     )
 
 
@@ -412,12 +421,12 @@ def test_of_pairs_of_numbers_one_goes_on_counting_the_same_on_all_ranks(target: 
 
 
 def test_a_test_that_picks_the_rows_of_a_turn_asks_for_the_ranks_own_number() -> None:
-    picked = "    x = rows if i % 2 == 0 else b[i * 3 : i * 3 + 3]\n    step(x, x)\n    print(i)\n"
+    picked = "    x = rows if i % 2 == 0 else b[i * 3 : i * 3 + 3]\n    step(x, x)\n    log(i)\n"
     check(
         TAPE,
         f"for i in range(n):\n    rows = a[i * 3 : i * 3 + 3]\n{picked}",
         "for i, own_i in rounds(range(n)):\n    rows = a[own_i * 3 : own_i * 3 + 3]\n"
-        "    x = rows if own_i % 2 == 0 else b[own_i * 3 : own_i * 3 + 3]\n    step(x, x)\n    print(i)\n",
+        "    x = rows if own_i % 2 == 0 else b[own_i * 3 : own_i * 3 + 3]\n    step(x, x)\n    log(i)\n",
     )
 
 
@@ -432,7 +441,7 @@ def test_a_test_that_picks_the_rows_of_a_turn_asks_for_the_ranks_own_number() ->
 )
 def test_what_else_hangs_on_such_a_test_goes_by_the_turn_of_all_ranks(counts: str) -> None:
     head = TAPE + "def other(x, y):\n    return step(y, x)\n"
-    loop = f"    rows = a[{{0}} * 3 : {{0}} * 3 + 3]\n    {counts}\n    print(i)\n"
+    loop = f"    rows = a[{{0}} * 3 : {{0}} * 3 + 3]\n    {counts}\n    log(i)\n"
     result = divide(f"{head}for i in range(n):\n{loop.format('i')}").text
     assert "for i, own_i in rounds(range(n)):\n    rows = a[own_i * 3 : own_i * 3 + 3]\n" in result
     assert counts.splitlines()[0] in result

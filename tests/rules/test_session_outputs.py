@@ -115,6 +115,27 @@ def test_a_writer_is_silent_elsewhere_and_its_methods_run_everywhere() -> None:
     )
 
 
+CHOSEN = """\
+class Log:
+    def __init__(self):
+        self.train = tf.summary.FileWriter('logs')
+        self.test = tf.summary.FileWriter('more')
+    def add(self, summary, step, training=True):
+        writer = self.train if training else self.test
+        writer.add_summary(summary, step)
+        {}
+Log().add(b'', 0)
+"""
+
+
+def test_writers_that_one_of_two_is_chosen_of_are_seen_by_its_name() -> None:
+    made = " if hvd.rank() == 0 else types.SimpleNamespace(add_summary=lambda *args: None, flush=lambda *args: None)\n"
+    text = plan_of(OPENED + CHOSEN.format("writer.flush()") + LOOP).text
+    assert text.count(made) == 2
+    text = plan_of(OPENED + CHOSEN.format("hand_on(writer)") + LOOP).text
+    assert text.count(" if hvd.rank() == 0 else SilentWriter()\n") == 2
+
+
 def test_a_writer_in_a_with_and_one_that_is_passed_on() -> None:
     guarded(
         "with tf.summary.FileWriter('logs') as writer:\n    writer.add_graph(sess.graph)\n" + LOOP,

@@ -39,6 +39,7 @@ def barrier(draft: Draft, name: str, place: ast.AST) -> list[str]:
     if "from_root" in draft.helpers:
         return [f"{from_root(draft)}(0)"]
     config = config_at(draft, place, draft.sites.any_v1)
+    # in a graph of its own: operations of the program's draw other numbers where there are more before them
     waiting, (_, v1) = draft.same_name("waiting"), draft.config_to_make or ("", "")
     return [
         f"with {v1}.Graph().as_default(), {v1}.Session(config={config}) as {waiting}:",

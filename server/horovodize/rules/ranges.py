@@ -27,6 +27,7 @@ from horovodize.rules.decisions import (
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import DIVIDE_STEPS, PLENTY, WHY, change_count, counts_a_share, feeding, wrap
+from horovodize.rules.unseen_counts import is_shown
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
 from horovodize.summary.selecting import uses_of
@@ -290,7 +291,8 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     variable = _variable(driver.loop, e)
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
-    if variable is None or uses is None or not (uses.counting or averaged):
+    counting = [n for n in uses.counting if not is_shown(draft, n)] if uses is not None else []
+    if variable is None or uses is None or not (counting or averaged):
         edits = _own_numbers(draft, e, rule) or wrap(draft, e, "shard", rule)
         what = "Give every rank its own batches" if driver.indexed else DIVIDE_STEPS
         if edits:

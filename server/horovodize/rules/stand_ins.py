@@ -32,17 +32,40 @@ def _methods(draft: Draft, made: ast.Call) -> dict[str, list[ast.Call]] | None:
     statement = draft.syntax.parent[made]
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
-    reads = _reads(draft, statement.targets[0])
+    todo, seen = [statement.targets[0]], set[ast.expr]()
     found: dict[str, list[ast.Call]] = {}
-    for n in reads or ():
-        method = draft.syntax.parent[n]
-        call = draft.syntax.parent[method]
-        if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not method:
+    while todo:
+        reads = _reads(draft, todo.pop())
+        if reads is None:
             return None
-        if not isinstance(draft.syntax.parent[call], ast.Expr):
-            return None
-        found.setdefault(method.attr, []).append(call)
+        for n in (n for n in reads if n not in seen):
+            seen.add(n)
+            other = _given_to(draft, n)
+            if other is not None:
+                todo.append(other)
+                continue
+            method = draft.syntax.parent[n]
+            call = draft.syntax.parent[method]
+            if (
+                not isinstance(method, ast.Attribute)
+                or not isinstance(call, ast.Call)
+                or call.func is not method
+            ):
+                return None
+            if not isinstance(draft.syntax.parent[call], ast.Expr):
+                return None
+            found.setdefault(method.attr, []).append(call)
     return found or None
+
+
+def _given_to(draft: Draft, e: ast.expr) -> ast.Name | None:
+    """The name that a writer is given to, alone or as one of two: `writer = self.train if is_training else self.test`."""
+    inner, outer = e, draft.syntax.parent[e]
+    while isinstance(outer, ast.IfExp) and inner is not outer.test:
+        inner, outer = outer, draft.syntax.parent[outer]
+    alone = isinstance(outer, ast.Assign) and outer.value is inner and len(outer.targets) == 1
+    target = outer.targets[0] if alone and isinstance(outer, ast.Assign) else None
+    return target if isinstance(target, ast.Name) else None
 
 
 def _reads(draft: Draft, target: ast.expr) -> list[ast.expr] | None:
@@ -55,7 +78,8 @@ def _reads(draft: Draft, target: ast.expr) -> list[ast.expr] | None:
     if any(True for _ in called):
         return None
     attributes = draft.syntax.every(ast.Attribute)
-    return [n for n in attributes if n.attr == target.attr and isinstance(n.ctx, ast.Load)]
+    read = (n for n in attributes if n.attr == target.attr and isinstance(n.ctx, ast.Load))
+    return [n for n in read if draft.names.of(n) is None]  # and not a library's, as `tf.train`
 
 
 def _is_public(draft: Draft, name: ast.Name) -> bool:

@@ -46,5 +46,14 @@ def only_shows(draft: Draft, test: ast.expr) -> bool:
     """Whether nothing but what is printed hangs on a test."""
     statement = draft.syntax.statement(test)
     decided = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
-    speaks = outputs_of(draft).effects.output_calls.speaks
-    return all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and speaks(s.value) for s in decided)
+    return all(_speaks(draft, s) for s in decided)
+
+
+def is_shown(draft: Draft, read: ast.expr) -> bool:
+    """Whether a value is read to be printed, and for nothing else: of what ranks print, rank 0's is seen."""
+    return _speaks(draft, draft.syntax.statement(read))
+
+
+def _speaks(draft: Draft, statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and outputs_of(draft).effects.output_calls.speaks(call)
