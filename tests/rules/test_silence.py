@@ -90,10 +90,11 @@ def test_the_user_may_silence_a_single_line() -> None:
 
 def test_what_is_missing_is_imported() -> None:
     text = made(MUCH, head="import tensorflow as tf\nmodel = tf.keras.Sequential([])\n")
-    assert "import os\nimport sys\n" in text
+    assert "import sys\nimport horovod" in text
+    assert "    sys.stdout = open('/dev/null', 'w', errors='replace')\n" in text  # Horovod runs where it is called so
     taken = made(MUCH, head="import tensorflow as tf\nmodel = tf.keras.Sequential([])\nsys = 3\n")
     assert "import sys as hvd_sys\n" in taken
-    assert "hvd_sys.stdout = open(os.devnull" in taken
+    assert "hvd_sys.stdout = open('/dev/null'" in taken
 
 
 def test_an_import_that_comes_later_does_not_count() -> None:

@@ -84,7 +84,8 @@ def statement(draft: Draft, outputs: Outputs, last: ast.stmt | None) -> tuple[li
             imports.append(f"import {module}" + ("" if free else f" as {imported[module]}"))
         return imported[module]
 
-    null = f"{name('os')}.devnull, {draft.quoted('w')}, errors={draft.quoted('replace')}"
+    nowhere = f"{imported['os']}.devnull" if "os" in imported else draft.quoted("/dev/null")
+    null = f"{nowhere}, {draft.quoted('w')}, errors={draft.quoted('replace')}"
     lines = [f"if {RANK} != 0:", f"    {name('sys')}.stdout = open({null})"]
     if outputs.effects.output_calls.has_windows:
         pyplot = next((imported[p] for p in _PYPLOT if p in imported), None)

@@ -1,5 +1,4 @@
 from keras.datasets import imdb
-import os
 import sys
 import tensorflow as tf
 import keras
@@ -18,7 +17,7 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 if hvd.rank() != 0:
-    sys.stdout = open(os.devnull, 'w', errors='replace')
+    sys.stdout = open('/dev/null', 'w', errors='replace')
 
 max_features = 20000
 # cut texts after this number of words (among top max_features most common words)

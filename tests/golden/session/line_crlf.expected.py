@@ -1,7 +1,6 @@
 # Fits a line, one point after the other
 import numpy
 import tensorflow as tf
-import os
 import sys
 import horovod.tensorflow as hvd
 import matplotlib.pyplot as plt
@@ -10,7 +9,7 @@ import matplotlib.pyplot as plt
 hvd.init()
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 if hvd.rank() != 0:
-    sys.stdout = open(os.devnull, 'w', errors='replace')
+    sys.stdout = open('/dev/null', 'w', errors='replace')
 
 
 def shard_batches(batches):

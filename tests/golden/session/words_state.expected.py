@@ -3,14 +3,13 @@ import time
 
 import numpy as np
 import tensorflow as tf
-import os
 import horovod.tensorflow as hvd
 
 # Horovod: initialize, and pin one GPU to each process.
 hvd.init()
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 if hvd.rank() != 0:
-  sys.stdout = open(os.devnull, "w", errors="replace")
+  sys.stdout = open("/dev/null", "w", errors="replace")
 
 
 class Words(object):
