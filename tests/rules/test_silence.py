@@ -91,7 +91,9 @@ def test_the_user_may_silence_a_single_line() -> None:
 def test_what_is_missing_is_imported() -> None:
     text = made(MUCH, head="import tensorflow as tf\nmodel = tf.keras.Sequential([])\n")
     assert "import sys\nimport horovod" in text
-    assert "    sys.stdout = open('/dev/null', 'w', errors='replace')\n" in text  # Horovod runs where it is called so
+    assert (
+        "    sys.stdout = open('/dev/null', 'w', errors='replace')\n" in text
+    )  # Horovod runs where it is called so
     taken = made(MUCH, head="import tensorflow as tf\nmodel = tf.keras.Sequential([])\nsys = 3\n")
     assert "import sys as hvd_sys\n" in taken
     assert "hvd_sys.stdout = open('/dev/null'" in taken
