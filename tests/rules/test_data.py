@@ -887,3 +887,25 @@ def test_a_shuffle_of_what_begins_unseen_is_alike_too() -> None:
     ).text
     assert "all.shuffle(500, reshuffle_each_iteration=False, seed=" in text
     assert "ds.skip(50).shuffle(500, seed=" in text
+
+
+@pytest.mark.parametrize("grouped", ["make(a).shuffle(9).batch(4)", "make(a).batch(4).repeat()"])
+def test_batches_that_are_taken_before_the_pipeline_is_divided_are_those_of_all(grouped: str) -> None:
+    """What is looked at as well is divided in the loop, behind `take`: a rank then took 1/size() of 1/size()."""
+    text = plan_of(
+        TAPE
+        + f"make = tf.data.Dataset.from_tensor_slices\nds = {grouped}\ntrain = ds.take(1000)\n"
+        + "def look(data):\n    for x in data:\n        print(model(x))\nlook(train)\n"
+        + "for epoch in range(9):\n    for x in train:\n        step(x, x)\n"
+    ).text
+    assert "train = ds.take(1000)\n" in text
+    assert "    for x in shard" in text
+
+
+def test_batches_that_are_taken_behind_the_division_are_a_ranks() -> None:
+    text = plan_of(
+        TAPE
+        + "make = tf.data.Dataset.from_tensor_slices\ntrain = make(a).batch(4).repeat().take(1000)\n"
+        + "for epoch in range(9):\n    for x in train:\n        step(x, x)\n"
+    ).text
+    assert ".take(1000 // hvd.size())" in text

@@ -501,3 +501,12 @@ def test_what_happens_in_the_last_turn_still_does(test: str, told: str) -> None:
 def test_the_last_turn_is_known_by_its_number(last: str, stays: bool) -> None:
     loop = f"for i in range(STEPS):\n    step(a[i * 3 : i * 3 + 3], b)\n    if i == {last}:\n        keep(model)\n"
     assert (f"    if i == {last}:\n" in plan_of(f"{TAPE}STEPS = 120\n{loop}").text) == stays
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [("range(5)", True), ("range(1, 6)", True), ("range(500)", False), ("range(n)", False)],
+)
+def test_what_is_left_over_of_few_is_said(numbers: str, told: bool) -> None:
+    plan = plan_of(TAPE + f"for i in {numbers}:\n    {SELECTS}\n")
+    assert any("ranks take equally many" in n.message for n in plan.notes) is told

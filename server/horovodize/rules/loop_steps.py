@@ -105,15 +105,23 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
             or not pipelines.grouped_before(step)
         ):
             continue
-        if isinstance(count, ast.UnaryOp) or _is_divided_after(draft, step) or counts_a_share(draft, count):
+        if (
+            isinstance(count, ast.UnaryOp)
+            or _is_divided_after(draft, step, feed)
+            or counts_a_share(draft, count)
+        ):
             continue
         if not divide_rest(draft, count, draft.loop_rule):
             change_count(draft, draft.loop_rule, count)
 
 
-def _is_divided_after(draft: Draft, step: ast.Call) -> bool:
-    """Whether a pipeline is divided at or after one of its steps."""
-    return any(draft.was(a, Shared) for a in [step, *draft.syntax.ancestors(step)] if isinstance(a, ast.expr))
+def _is_divided_after(draft: Draft, step: ast.Call, feed: ast.expr) -> bool:
+    """Whether a pipeline is divided at or after one of its steps, on its way to what feeds the training."""
+    trail = feeding(draft).pipelines.trail
+    around = [a for a in draft.syntax.ancestors(step) if isinstance(a, ast.expr)]
+    return any(draft.was(a, Shared) for a in (step, *around)) or any(
+        draft.was(e, Shared) and step in trail(e) for e in trail(feed)
+    )
 
 
 def _divide_driver(draft: Draft, driver: Driver) -> None:

@@ -41,6 +41,12 @@ _LAST = (
 )
 _COUNT_ALIKE = "Give every rank its own batches, and let all count the same turns"
 
+_FEW = 20  # of so few, what is left out is a share of the data that shows
+_LEFT_OUT = (
+    "of these {}, ranks take equally many, and those that are left over are not seen: run on a number of ranks that divides "
+    "them, or change which come last"
+)
+
 
 def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     """Divides a loop over `e`, a range, by the rule of that name."""
@@ -288,6 +294,7 @@ def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: s
 def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     """Gives every rank its own of a range: `for i in shard(range(n))`, or, if the variable counts too,
     `for i, own_i in rounds(range(n))`."""
+    _tell_of_few(draft, e, rule)
     variable = _variable(driver.loop, e)
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
@@ -312,6 +319,17 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         *(Edit(draft.module.span(use), own) for use in uses.selecting),
     )
     draft.change(rule, e, _COUNT_ALIKE, WHY, edits, decision=Decision.SHARED)
+
+
+def _tell_of_few(draft: Draft, e: ast.expr, rule: str) -> None:
+    """Says of few numbers, `range(5)`, that those which ranks can't get equally many of are left out: a large share of them."""
+    ends = e.args[:2] if isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") else []
+    known = [feeding(draft).kinds.constant(end) for end in ends]
+    count = (
+        (known[-1] or 0) - ((known[0] or 0) if len(known) > 1 else 0) if known and None not in known else 0
+    )
+    if 1 < count < _FEW and len(e.args) < 3 and draft.once("few", e):  # type: ignore[attr-defined]
+        draft.note(rule, e, _LEFT_OUT.format(count))
 
 
 def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
