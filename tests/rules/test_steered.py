@@ -287,3 +287,35 @@ def test_sums_that_training_does_not_compute_with_are_not_asked_about(given: str
 )
 def test_a_number_that_begins_as_a_whole_one(more: str, expected: str) -> None:
     assert expected in text("a - steps * b", more).replace("step(x, k)", "step(x, steps)")
+
+
+FED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x, w = tf.placeholder(tf.float32, [None, 1]), tf.placeholder(tf.float32, [])
+net = tf.layers.dense(x, 1)
+a, b = tf.reduce_mean(net ** 2), tf.reduce_mean((net - 1) ** 2)
+train = tf.train.AdamOptimizer(1e-3).minimize(a + w * b)
+weight, rate = np.array(1.0), 1.0
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(10000):
+        feed = {{x: rows[i * 32 : (i + 1) * 32], w: {}}}
+        sess.run(train, feed)
+        if i % 10 == 0:
+            found = sess.run(a, feed)
+            weight = 0.9 * weight + 0.1 * found
+            rate = 0.99 * rate
+"""
+
+
+def test_a_number_that_is_fed_beside_rows_and_set_by_them_is_averaged() -> None:
+    plan = plan_of(FED.format("weight"))
+    assert "weight = mean_over_ranks(0.9 * weight + 0.1 * found)" in plan.text
+    assert any("now it is the mean over all ranks" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize("fed", ["rate", "0.5"])
+def test_a_number_that_no_rows_set_is_fed_as_it_is(fed: str) -> None:
+    plan = plan_of(FED.format(fed))
+    assert not any("mean over all ranks" in c.doubt for c in plan.changes)

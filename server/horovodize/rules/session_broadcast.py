@@ -23,6 +23,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from horovodize.rules import steered
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.graph_broadcast import after_session_loops, send_after
@@ -56,6 +57,7 @@ def apply(draft: Draft) -> None:
     for place in _last_ones(draft, places, trainings):
         _write(draft, place)
     after_session_loops(draft, trainings)
+    steered.keep_fed_alike(draft)
     if trainings and not places:
         for run in trainings:
             draft.refuse(

@@ -67,6 +67,28 @@ def keep_alike(draft: Draft) -> None:
             _average(draft, b)
 
 
+def keep_fed_alike(draft: Draft) -> None:
+    """The same of numbers that a session is fed beside rows: `{x: rows, w: weight}`, `weight = 0.9 * weight + 0.1 * a / b`."""
+    runs = [run.call for run in draft.sites.graph.trainings]
+    loops = {loop for call in runs for way in draft.drive.ways(call) for f in way for loop in f.loops}
+    given = [e for call in runs if (e := draft.facts.steps.feeds.given(call)) is not None]
+    dicts = [o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, ast.Dict)]
+    fed = {value for d in dicts for value in d.values}
+    for read in sorted((e for e in fed if isinstance(e, (ast.Name, ast.Attribute))), key=position):
+        text = ast.unparse(read)
+        for b in _ever_bound(draft, read):
+            if (
+                b.value is None
+                or not _carries(draft, b, read, loops)
+                or not _begins(draft, b, read, _is_number)
+            ):
+                continue
+            names = (n for n in ast.walk(b.value) if isinstance(n, (ast.Name, ast.Attribute)))
+            if any(ast.unparse(n) != text and differing(draft, n) for n in names):
+                if draft.once("steered", b.statement):
+                    _average(draft, b)
+
+
 def numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
     """The numbers that later losses are made with and that steps carry on, and where they do."""
     for read, b in _carried(draft):
@@ -200,6 +222,7 @@ def _is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
     if isinstance(e, ast.UnaryOp):
         return _is_number(draft, e.operand, depth)
     if isinstance(e, ast.Call) and draft.names.last(e.func) in (
+        "array",
         "constant",
         "convert_to_tensor",
         "float",
