@@ -14,6 +14,7 @@ from horovodize.facts.occasions import Occasions
 from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.source.nodes import walk
+from horovodize.summary.augmented import Augmented, augmented
 from horovodize.summary.binding import Binding
 from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
@@ -104,9 +105,10 @@ class AddedNumbers:
         return self._known[key]
 
     @cached_property
-    def _added_items(self) -> list[ast.AugAssign]:
+    def _added_items(self) -> dict[ast.stmt, Augmented]:
         """`state["step"] += 1`"""
-        return [s for s in self.syntax.every(ast.AugAssign) if isinstance(s.target, ast.Subscript)]
+        found = ((s, augmented(s)) for s in self.syntax.every(ast.AugAssign, ast.Assign))
+        return {s: a for s, a in found if a is not None and isinstance(a.target, ast.Subscript)}
 
     def _find_item(self, text: str, home: object) -> Counter | None:
         def is_meant(target: ast.expr) -> bool:
@@ -114,18 +116,20 @@ class AddedNumbers:
             value = target.value if named and isinstance(target, ast.Subscript) else None
             return isinstance(value, ast.Name) and self.module.scopes.lookup(value.id, value) is home
 
-        added = [s for s in self._added_items if is_meant(s.target)]
-        sets = [s.value for s in self.syntax.every(ast.Assign) if any(map(is_meant, s.targets))]
-        if not added or not all(isinstance(s.op, ast.Add) and self.is_amount(s.value) for s in added):
+        moves = {s: a for s, a in self._added_items.items() if is_meant(a.target)}
+        assigns = (s for s in self.syntax.every(ast.Assign) if s not in moves)
+        sets = [s.value for s in assigns if any(map(is_meant, s.targets))]
+        adds = all(isinstance(a.operator, ast.Add) and self.is_amount(a.value) for a in moves.values())
+        if not moves or not adds:
             return None
-        found = [self.occasions.counted_at(s) for s in added]
-        if any(c is None or self.occasions.are_seldom(s, c[0]) for s, c in zip(added, found, strict=True)):
+        found = [self.occasions.counted_at(s) for s in moves]
+        if any(c is None or self.occasions.are_seldom(s, c[0]) for s, c in zip(moves, found, strict=True)):
             return None
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
         begun = self._all_bindings(text.partition("[")[0], home)
         stored = any(self._restored.is_restored(e) for b in begun for e in self._given(b))
-        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(added), tuple(sets), stored)
+        return Counter(CounterKind.NUMBER, drivers, fitted, tuple(moves), tuple(sets), stored)
 
     def _given(self, b: Binding) -> list[ast.expr]:
         """What a name is set to: of `found, step = load()` what `load` returns as its second."""
@@ -151,16 +155,8 @@ class AddedNumbers:
 
     def amounts(self, b: Binding) -> list[ast.expr]:
         """By how much a number is counted on; nothing where it is set to something else."""
-        value = b.value
         if b.kind == "augment":
-            return [value] if isinstance(b.operator, ast.Add) and value is not None else []
-        if (
-            b.kind == "assign"
-            and not b.path
-            and isinstance(value, ast.BinOp)
-            and isinstance(value.op, ast.Add)
-        ):
-            return [value.right] if ast.unparse(value.left) == ast.unparse(b.anchor) else []
+            return [b.value] if isinstance(b.operator, ast.Add) and b.value is not None else []
         return [e.right for e in self.handed.sums(b)]
 
     def is_amount(self, e: ast.expr | None) -> bool:

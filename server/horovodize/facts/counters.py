@@ -18,6 +18,7 @@ from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
+from horovodize.summary.augmented import added
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.flags import Level, is_left_out
@@ -106,11 +107,13 @@ class Counters:
     def stored(self) -> list[Counter]:
         """The counters that are kept with a checkpoint."""
         found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self.kept.all else []
-        for n in self.syntax.every(ast.AugAssign):
-            if isinstance(n.target, (ast.Name, ast.Attribute)) and isinstance(n.op, ast.Add):
-                found.append(self._numbers.of(self._numbers.key(n.target)))
-            elif isinstance(n.target, ast.Subscript) and isinstance(n.op, ast.Add):
-                found.append(self._numbers.item(n.target))
+        for n in self.syntax.every(ast.AugAssign, ast.Assign):
+            counted = added(n)
+            target = counted.target if counted is not None else None
+            if isinstance(target, ast.Subscript):
+                found.append(self._numbers.item(target))
+            elif target is not None:
+                found.append(self._numbers.of(self._numbers.key(target)))
         return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
     @cached_property

@@ -264,7 +264,7 @@ class Turns:
             return self._item(b, e, context)
         if b.kind == "augment":
             part, places = self._part(b.value, context)
-            if part is Part.NUMBER and isinstance(b.statement, ast.AugAssign):
+            if part is Part.NUMBER and isinstance(b.statement, ast.stmt):
                 return Part.TURN, ()
             return part, places
         if b.kind == "assign" and self._counts_on(b):

@@ -19,6 +19,7 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import names_in
+from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import arguments
 
@@ -114,8 +115,9 @@ def _summed(draft: Draft, event: ast.If) -> set[str]:
 
 def _added_to(n: ast.AST) -> str | None:
     """`total` of `total += loss`, `sums` of `sums[k] = sums.get(k, 0) + loss`, `losses` of `losses.append(loss)`."""
-    if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add):
-        return _whole(n.target)
+    sum_ = added(n)
+    if sum_ is not None:
+        return _whole(sum_.target)
     if isinstance(n, ast.Assign) and isinstance(n.value, ast.BinOp) and isinstance(n.value.op, ast.Add):
         whole = _whole(n.targets[0])
         return whole if any(ast.unparse(e) == whole for e in ast.walk(n.value) if _is_place(e)) else None
@@ -272,12 +274,8 @@ def _examples(draft: Draft, steps: ast.expr) -> list[str]:
 
 def _sums(driver: Driver) -> set[str]:
     """The names that a loop adds something to."""
-    return {
-        n.target.id
-        for s in driver.loop.body
-        for n in ast.walk(s)
-        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add) and isinstance(n.target, ast.Name)
-    }
+    sums = (added(n) for s in driver.loop.body for n in ast.walk(s))
+    return {s.target.id for s in sums if s is not None and isinstance(s.target, ast.Name)}
 
 
 def _same(draft: Draft, e: ast.expr, count: str) -> bool:

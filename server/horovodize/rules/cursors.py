@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.plan import Decision
 from horovodize.rules import strong
 from horovodize.rules.decisions import Decided, Divided, Fewer, OfAll
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
@@ -125,7 +126,7 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
         ]
         for use in cursor.selecting:
             draft.decide(use, OfAll(rule))
-        draft.change(rule, cursor.selecting[0], _WHAT, WHY, edits)
+        draft.change(rule, cursor.selecting[0], _WHAT, WHY, edits, decision=Decision.SHARED)
 
 
 def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None) -> str:

@@ -15,6 +15,7 @@ from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
+from horovodize.summary.augmented import Augmented, augmented
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import arguments
 
@@ -248,7 +249,7 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
         case ast.Name() if (changed := _changed_once(draft, setting, e)) is not None:
             before, change = changed
             parts, by = _made_of(draft, setting, before), change.value
-            done = _Parts(factors=(by,)) if isinstance(change.op, _TIMES) else _Parts(terms=(by,))
+            done = _Parts(factors=(by,)) if isinstance(change.operator, _TIMES) else _Parts(terms=(by,))
             return parts | done if parts is not None and not _mentions(draft, setting, by) else None
         case ast.IfExp():
             arms = [_made_of(draft, setting, arm) for arm in (e.body, e.orelse)]
@@ -269,17 +270,18 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
     return None
 
 
-def _changed_once(draft: Draft, setting: Setting, e: ast.Name) -> tuple[ast.expr, ast.AugAssign] | None:
+def _changed_once(draft: Draft, setting: Setting, e: ast.Name) -> tuple[ast.expr, Augmented] | None:
     """What a name was set to, and the statement beside the setting that has changed it since:
     `lr = K.get_value(optimizer.lr); lr *= 1.1; K.set_value(optimizer.lr, lr)`"""
     bound = draft.module.scopes.reaching(e)
     changes = [b.statement for b in bound if b.kind == "augment"]
     made = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
-    if len(changes) != 1 or len(made) != 1 or len(bound) != 2 or not isinstance(changes[0], ast.AugAssign):
+    change = augmented(changes[0]) if len(changes) == 1 else None
+    if change is None or len(made) != 1 or len(bound) != 2:
         return None
     beside = draft.syntax.block(draft.syntax.statement(setting.place))
-    known = isinstance(changes[0].op, (*_TIMES, *_PLUS)) and changes[0] in beside
-    return (made[0], changes[0]) if known else None
+    known = isinstance(change.operator, (*_TIMES, *_PLUS)) and changes[0] in beside
+    return (made[0], change) if known else None
 
 
 def _of_sides(draft: Draft, setting: Setting, e: ast.BinOp) -> _Parts | None:

@@ -14,6 +14,7 @@ from horovodize.rules import counted
 from horovodize.rules.decisions import Amount, Strided
 from horovodize.rules.draft import Draft, needs_parentheses
 from horovodize.source import Edit
+from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import FUNCTIONS, position
 
@@ -56,13 +57,9 @@ def _is_epoch(draft: Draft, driver: Driver) -> bool:
 
 def _target(place: ast.AST) -> ast.expr | None:
     """What is counted on, by one: `count` of `count += 1`."""
-    match place:
-        case ast.AugAssign(target=target, value=ast.Constant(value=1)):
-            return target
-        case ast.Assign(targets=[target], value=ast.BinOp(right=ast.Constant(value=1))):
-            return target
-        case _:
-            return None
+    counted = added(place)
+    by_one = counted is not None and isinstance(counted.value, ast.Constant) and counted.value.value == 1
+    return counted.target if counted is not None and by_one else None
 
 
 def _steps(draft: Draft, driver: Driver) -> str:
@@ -154,10 +151,10 @@ def _stays(draft: Draft, number: ast.expr, stored: set[str]) -> bool:
 
 def _count_what_is_left(draft: Draft, place: ast.AST, left: str) -> None:
     """`count += hvd.size()` → `count += min(hvd.size(), n - i)`"""
-    value = place.value if isinstance(place, (ast.AugAssign, ast.Assign)) else None
-    one = value.right if isinstance(value, ast.BinOp) else value
-    assert one is not None
-    draft.change("G6", place, _WHAT, _WHY, Edit.around(draft.module.span(one), "min(", f", {left})"))
+    counted = added(place)
+    assert counted is not None
+    edits = Edit.around(draft.module.span(counted.value), "min(", f", {left})")
+    draft.change("G6", place, _WHAT, _WHY, edits)
 
 
 def _gives_epoch(draft: Draft, counter: Counter) -> bool:

@@ -67,6 +67,7 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
+from horovodize.summary.augmented import augmented
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, is_one
 
@@ -240,7 +241,7 @@ def _stride(draft: Draft, modulo: ast.expr, every: int | None) -> int:
         ranges = [d.iterable for d in counter.drivers]
         moves = [e.args[2] if isinstance(e, ast.Call) and len(e.args) == 3 else None for e in ranges]
     elif counter.kind is CounterKind.NUMBER:
-        moves = [a.value if isinstance(a, ast.AugAssign) else None for a in counter.advances]
+        moves = [m.value if (m := augmented(a)) is not None else None for a in counter.advances]
     strides = {draft.facts.feeding.kinds.constant(e) if e is not None else None for e in moves}
     stride = strides.pop() if len(strides) == 1 else None
     return stride if stride and every and every % stride == 0 else 1

@@ -8,6 +8,7 @@ from horovodize.facts.counter_kinds import CounterKind
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, counts_a_share, feeding
+from horovodize.summary.augmented import augmented
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, arguments, numbered
 
@@ -158,16 +159,10 @@ def _begins(loop: ast.For | ast.AsyncFor) -> bool:
 
 def counts_up(loop: Loop, name: str) -> bool:
     """Whether a loop's body adds 1 to a counter, once, on every turn."""
-    added = [
-        n
-        for s in loop.body
-        for n in ast.walk(s)
-        if isinstance(n, ast.AugAssign) and ast.unparse(n.target) == name
-    ]
-    return (
-        len(added) == 1
-        and added[0] in loop.body
-        and isinstance(added[0].op, ast.Add)
-        and isinstance(added[0].value, ast.Constant)
-        and added[0].value.value == 1
-    )
+    moves = ((n, augmented(n)) for s in loop.body for n in ast.walk(s))
+    found = [(n, a) for n, a in moves if a is not None and ast.unparse(a.target) == name]
+    if len(found) != 1:
+        return False
+    [(place, moved)] = found
+    by_one = isinstance(moved.value, ast.Constant) and moved.value.value == 1
+    return place in loop.body and isinstance(moved.operator, ast.Add) and by_one

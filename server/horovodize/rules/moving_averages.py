@@ -95,8 +95,8 @@ def apply(draft: Draft) -> None:
             and isinstance(b.statement, ast.stmt)
             and counted.is_by_step(draft, b.statement)
         ):
-            step = b.statement.op if isinstance(b.statement, ast.AugAssign) else None
-            mix_number(draft, kept, b.value, isinstance(step, ast.Add) if step is not None else None)
+            is_sum = isinstance(b.operator, ast.Add) if b.operator is not None else None
+            mix_number(draft, kept, b.value, is_sum)
     for variable, call in list(steered.variables(draft)):
         if isinstance(call.func, ast.Attribute) and counted.is_by_step(draft, call):
             is_next, is_added = call.func.attr == "assign", call.func.attr == "assign_add"

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from horovodize.facts.calls import is_known
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
+from horovodize.summary.augmented import Augmented, added
 from horovodize.summary.syntax import Function
 
 _WHAT = "Let the generator count the batches of all ranks"
@@ -40,15 +41,16 @@ def count_all(draft: Draft, rule: str, generator: Function) -> None:
             draft.ask(rule, counted, _WHAT, _WHY, _DOUBT)
 
 
-def _counts(draft: Draft, generator: Function) -> Iterator[tuple[ast.AugAssign | ast.Call, str]]:
-    """What counts the turns of a loop without end, and the name by which: `n += 1` under `while True:`, `for n in count():`"""
+def _counts(draft: Draft, generator: Function) -> Iterator[tuple[ast.expr, str]]:
+    """(by what the turns of a loop without end are counted, the count): `n += 1` under `while True:`, `for n in count():`"""
     for loop in (n for n in ast.walk(generator) if isinstance(n, (ast.While, ast.For))):
         if draft.syntax.function(loop) is not generator or not _yields_once(draft, loop):
             continue
         if isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value:
             for s in loop.body:
-                if isinstance(s, ast.AugAssign) and _is_count(draft, s, loop):
-                    yield s, ast.unparse(s.target)
+                count = added(s)
+                if count is not None and _is_count(draft, s, count, loop):
+                    yield count.value, ast.unparse(count.target)
         elif isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
             e = loop.iter
             if isinstance(e, ast.Call) and draft.names.of(e.func) == "itertools.count":
@@ -64,13 +66,13 @@ def _yields_once(draft: Draft, loop: ast.While | ast.For) -> bool:
     )
 
 
-def _is_count(draft: Draft, s: ast.AugAssign, loop: ast.While) -> bool:
+def _is_count(draft: Draft, s: ast.stmt, count: Augmented, loop: ast.While) -> bool:
     """`n += 1`, of a name of the generator's own that isn't set back in the loop"""
-    by_one = isinstance(s.op, ast.Add) and isinstance(s.value, ast.Constant) and s.value.value == 1
-    if not by_one or not isinstance(s.target, ast.Name):
+    by_one = isinstance(count.value, ast.Constant) and count.value.value == 1
+    if not by_one or not isinstance(count.target, ast.Name):
         return False
-    home = draft.module.scopes.lookup(s.target.id, s)
-    bound = draft.module.scopes.names[home].get(s.target.id, []) if home is not None else []
+    home = draft.module.scopes.lookup(count.target.id, s)
+    bound = draft.module.scopes.names[home].get(count.target.id, []) if home is not None else []
     return home is draft.syntax.function(loop) and not any(
         b.statement is not s and draft.syntax.inside(b.statement, loop) for b in bound
     )
@@ -125,11 +127,11 @@ def _is_seen(draft: Draft, call: ast.Call) -> bool:
     return method or draft.module.scopes.is_builtin(call.func)
 
 
-def _by_size(draft: Draft, counted: ast.AugAssign | ast.Call) -> list[Edit]:
+def _by_size(draft: Draft, counted: ast.expr) -> list[Edit]:
     """`n += hvd.size()`, `itertools.count(step=hvd.size())`"""
     if isinstance(counted, ast.Call):
         return [draft.add_argument(counted, f"step={SIZE}")]
-    return [Edit(draft.module.span(counted.value), SIZE)]
+    return [Edit(draft.module.span(counted), SIZE)]
 
 
 __all__ = ["count_all"]

@@ -19,6 +19,7 @@ from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rate_reads import places, reads
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
+from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver
 
 _SAID = (
@@ -179,12 +180,11 @@ def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) ->
     if draft.was(loop, Strided) or not draft.syntax.inside(setting, loop):
         return False  # its number counts the steps of all ranks
     names = {
-        n.target.id
+        counted.target.id
         for s in loop.body
         for n in ast.walk(s)
-        if isinstance(n, ast.AugAssign)
-        and isinstance(n.target, ast.Name)
-        and isinstance(n.op, ast.Add)
+        if (counted := added(n)) is not None
+        and isinstance(counted.target, ast.Name)
         and not draft.was(n, Strided)
     }
     if not isinstance(loop, ast.While):

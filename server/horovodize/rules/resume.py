@@ -44,6 +44,7 @@ from horovodize.rules.guards import from_root
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
+from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
@@ -300,8 +301,9 @@ def amount_of(place: ast.AST) -> ast.expr | None:
     """By how much a counter goes on in one place."""
     if isinstance(place, ast.Call):
         return argument(place, "delta", 0)
-    if isinstance(place, ast.AugAssign):
-        return place.value
+    moved = augmented(place)
+    if moved is not None:
+        return moved.value
     value = place.value if isinstance(place, ast.Assign) else place
     return value.right if isinstance(value, ast.BinOp) else None
 

@@ -12,6 +12,7 @@ from horovodize.rules import head, quotients
 from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
+from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.syntax import FUNCTIONS, argument, end, position, says_none
 
@@ -136,8 +137,9 @@ def divisors_in(draft: Draft, loop: ast.stmt) -> Iterator[tuple[ast.expr, ast.AS
             yield n.value, n.target
         elif isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div):
             statement = draft.syntax.statement(n)
-            adds = inside and isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
-            yield n.right, (statement.target if adds and isinstance(statement, ast.AugAssign) else n.left)
+            sum_ = added(statement) if inside else None
+            is_term = sum_ is not None and draft.syntax.inside(n, sum_.value)
+            yield n.right, (sum_.target if sum_ is not None and is_term else n.left)
 
 
 def _divides(draft: Draft, n: ast.Name) -> bool:

@@ -58,8 +58,8 @@ def moves_on(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
         return False
     bindings = _bindings(draft, bound)
     text = ast.unparse(bound)
-    steps = [_amount(draft, b, text) for b in bindings]
-    moved = [b for b in bindings if b.kind == "augment" or _is_moved(b, text) or _is_from_step(draft, b)]
+    steps = [_amount(draft, b) for b in bindings]
+    moved = [b for b in bindings if b.kind == "augment" or _is_from_step(draft, b)]
     if not moved or None in steps or not _is_only_compared(draft, text, bindings):
         return False
     edits = list(_divided(draft, [s for s in steps if s is not None]))
@@ -95,7 +95,7 @@ def _is_only_compared(draft: Draft, name: str, bindings: list[Binding]) -> bool:
     return True
 
 
-def _amount(draft: Draft, b: Binding, name: str) -> ast.expr | None:
+def _amount(draft: Draft, b: Binding) -> ast.expr | None:
     """The number of steps that a binding starts with or moves on by."""
     value = b.value
     if b.path or value is None:
@@ -104,16 +104,9 @@ def _amount(draft: Draft, b: Binding, name: str) -> ast.expr | None:
         return value if isinstance(b.operator, ast.Add) and _is_number(draft, value) else None
     if b.kind != "assign":
         return None
-    if isinstance(value, ast.BinOp) and (_is_moved(b, name) or _is_from_step(draft, b)):
+    if isinstance(value, ast.BinOp) and _is_from_step(draft, b):
         return value.right if _is_number(draft, value.right) else None
     return value if _is_number(draft, value) else None
-
-
-def _is_moved(b: Binding, name: str) -> bool:
-    """`next_save = next_save + 500`"""
-    value = b.value
-    adds = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
-    return b.kind == "assign" and adds and isinstance(value, ast.BinOp) and ast.unparse(value.left) == name
 
 
 def _is_from_step(draft: Draft, b: Binding) -> bool:

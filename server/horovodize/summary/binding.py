@@ -16,7 +16,8 @@ class Binding:
     """One place where a name gets a value.
 
     kind       assign: `value`, or the part `path` of it; item: an item of the iterable `value` (or a part of the item);
-               with: what the context manager `value` gives; import: the dotted `imported`; augment: `target op= value`
+               with: what the context manager `value` gives; import: the dotted `imported`; augment: `target op= value`, also
+               spelt out as `target = target op value`
     statement  the statement (for a parameter: the function; for a comprehension: the statement around it)
     anchor     the node that is the target
     """

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from horovodize.source.nodes import names_in, walk
+from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.selecting import selects
 from horovodize.summary.syntax import LOOPS, Function, Loop, arguments, end, position
@@ -254,7 +255,7 @@ def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) 
     target, statement = moves[0]
     if any(isinstance(n, ast.Continue) for n in body) or not isinstance(target, ast.Name):
         return None
-    step = _added(target, statement)
+    step = _added(statement)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     of = feeding.variables.of
     if step is None or sum(of(n) == name for n in stored) != 1 or names_in(step) & {n.id for n in stored}:
@@ -270,22 +271,10 @@ def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) 
     return Cursor(name, step, first, tuple(selecting)) if _is_fixed(first) else None
 
 
-def _added(target: ast.Name, statement: ast.stmt) -> ast.expr | None:
+def _added(statement: ast.stmt) -> ast.expr | None:
     """`n` of `i += n`, `i = i + n`."""
-    if isinstance(statement, ast.AugAssign):
-        added = statement.value if isinstance(statement.op, ast.Add) else None
-    else:
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
-        added = (
-            value.right
-            if isinstance(value, ast.BinOp)
-            and plus
-            and isinstance(value.left, ast.Name)
-            and value.left.id == target.id
-            else None
-        )
-    return added if added is not None and _is_fixed(added) else None
+    moved_on = added(statement)
+    return moved_on.value if moved_on is not None and _is_fixed(moved_on.value) else None
 
 
 def _is_fixed(e: ast.expr) -> bool:

@@ -18,7 +18,7 @@ from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
-from horovodize.summary.selecting import is_indexed
+from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, says_none
 from horovodize.summary.variables import Variables, bound_names
@@ -169,7 +169,7 @@ class Feeding:
         for i, loop in enumerate(loops):
             if self._chooses_step(loop):
                 continue
-            if self._iterates_data(loop) or is_indexed(self, loop):
+            if self._iterates_data(loop) or is_indexed(self, loop) or selects_as_it_goes_on(self, loop):
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
             if not small and self._draws(loop):

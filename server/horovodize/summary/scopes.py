@@ -12,6 +12,7 @@ import builtins
 from collections import defaultdict
 
 from horovodize.source.outline import Piece, Replaced
+from horovodize.summary.augmented import augmented
 from horovodize.summary.binding import Binding, Kind
 from horovodize.summary.links import Links, Targets
 from horovodize.summary.memo import Memo, Reads
@@ -232,8 +233,14 @@ class Scopes:
                             Binding("import", alias.asname or alias.name, node, alias, imported=path), node
                         )
             case ast.Assign():
-                for target in node.targets:
-                    self._bind_target(target, "assign", node.value, node)
+                spelt_out = augmented(node)
+                if spelt_out is not None:
+                    self._bind_target(
+                        spelt_out.target, "augment", spelt_out.value, node, operator=spelt_out.operator
+                    )
+                else:
+                    for target in node.targets:
+                        self._bind_target(target, "assign", node.value, node)
             case ast.AnnAssign(value=ast.expr() as value):
                 self._bind_target(node.target, "assign", value, node)
             case ast.NamedExpr():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import names_in, walk
+from horovodize.summary.augmented import added
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 from horovodize.summary.turn_picks import Picked, picked_by
@@ -152,10 +153,24 @@ def is_indexed(feeding: Feeding, loop: Loop) -> bool:
     e = feeding.iterable(loop)
     if e is None or not feeding.kinds.is_range(e):
         return False
-    tainted, mentions = bound_names(loop.target), feeding.variables.mentions
-    body = [n for s in loop.body for n in walk(s)]
-    if tainted <= _set_again(feeding, loop):
+    bound = bound_names(loop.target)
+    return not bound <= _set_again(feeding, loop) and _selects_by(feeding, loop, bound)
+
+
+def selects_as_it_goes_on(feeding: Feeding, loop: Loop) -> bool:
+    """Whether each turn of a loop selects data by a number of its test, and moves it on: `while i < n: …x[i]…; i += 1`."""
+    if not isinstance(loop, ast.While):
         return False
+    moves = (added(s) for s in loop.body)
+    moved = {m.target.id for m in moves if m is not None and isinstance(m.target, ast.Name)}
+    moved &= names_in(loop.test)
+    return bool(moved) and _selects_by(feeding, loop, moved)
+
+
+def _selects_by(feeding: Feeding, loop: Loop, bound: set[str]) -> bool:
+    """Whether the body of a loop selects data by some variables, or by what it makes of them."""
+    tainted, mentions = set(bound), feeding.variables.mentions
+    body = [n for s in loop.body for n in walk(s)]
     for _ in range(3):
         for n in body:
             made = isinstance(n, ast.Assign) and (not isinstance(n.value, ast.Call) or is_number(n.value))
