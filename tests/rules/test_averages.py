@@ -47,6 +47,23 @@ def test_ranges_over_examples() -> None:
     )
 
 
+@pytest.mark.parametrize("sum_", ["total = total + step(x, y)", "total = step(x, y) + total"])
+def test_sums_that_are_spelt_out(sum_: str) -> None:
+    check(
+        TAPE,
+        f"total = 0\nfor x, y in zip(a, b):\n    {sum_}\nmean = total / len(a)\n",
+        f"total = 0\nfor x, y in shard_batches(zip(a, b)):\n    {sum_}\nmean = total / {N('len(a)')}\n",
+    )
+
+
+def test_a_while_over_batches() -> None:
+    before = (
+        "total = 0\ni = 0\nwhile i < n:\n    total += step(a[i : i + 1], b)\n    i += 1\nprint(total / n)\n"
+    )
+    after = plan_of(TAPE + before).text
+    assert f"print(total / {N('n')})" in after
+
+
 @pytest.mark.parametrize("batches", ["n // 32", "n / 32", "int(n / 32)", "int(np.ceil(n / 32))"])
 def test_ranges_over_examples_in_batches(batches: str) -> None:
     divided = f"(max(1, {batches} // hvd.size()))"

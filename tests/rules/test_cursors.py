@@ -15,8 +15,8 @@ OPENED = BUILT + "rows = list(range(640))\nsess = tf.Session()\n" + INIT
 OWN = "for _ in range(hvd.size())][hvd.rank()]"
 
 
-def divided(before: str, after: str, head: str = OPENED) -> None:
-    check(("S5", "D1"), head, before, after)
+def divided(before: str, after: str, head: str = OPENED, rules: tuple[str, ...] = ("S5", "D1")) -> None:
+    check(rules, head, before, after)
 
 
 def undivided(body: str) -> list[str]:
@@ -117,6 +117,57 @@ def test_a_while_over_rows() -> None:
                 first, last = own_i, own_i + 64
                 sess.run(train, {x: rows[first:last]})
                 i += 64
+        """,
+    )
+
+
+def test_a_while_in_a_loop_that_shuffles() -> None:
+    """The loop around draws the order, and is not what brings a step its rows; all ranks need the same order."""
+    divided(
+        """
+        import numpy as np
+        for epoch in range(3):
+            order = np.random.permutation(len(rows))
+            i = 0
+            while i < len(rows):
+                sess.run(train, {x: rows[order[i:i + 64]]})
+                i += 64
+        """,
+        """
+        import numpy as np
+        for epoch in range(3):
+            order = from_root(np.random.permutation(len(rows)))
+            i = 0
+            ranks = hvd.size() if (hvd.size() - 1) * 64 < len(rows) else 1
+            while i * ranks + (ranks - 1) * 64 < len(rows):
+                own_i = i * ranks + (hvd.rank() % ranks) * 64
+                sess.run(train, {x: rows[order[own_i:own_i + 64]]})
+                i += 64
+        """,
+        rules=("S5", "D1", "D3"),
+    )
+
+
+def test_a_while_that_selects_nothing_in_a_loop_that_draws() -> None:
+    """The number of the inner loop only repeats a batch, so the loop that draws it is divided."""
+    divided(
+        """
+        import numpy as np
+        for turn in range(500):
+            batch = np.random.choice(rows, 9)
+            k = 0
+            while k < 2:
+                sess.run(train, {x: batch})
+                k += 1
+        """,
+        """
+        import numpy as np
+        for turn in range(500 // hvd.size()):
+            batch = np.random.choice(rows, 9)
+            k = 0
+            while k < 2:
+                sess.run(train, {x: batch})
+                k += 1
         """,
     )
 

@@ -72,6 +72,17 @@ def test_a_number_that_becomes_the_rate(step: str, told: str) -> None:
     assert changed(f"{step}\n        opt.learning_rate = lr") == [told, "opt.learning_rate = lr * hvd.size()"]
 
 
+@pytest.mark.parametrize("value", ["lr * {}", "max(lr * {}, 1e-4)", "{} * lr"])
+def test_by_way_of_another_name(value: str) -> None:
+    step = f"new = {value.format('decay')}\n        lr = new\n        opt.learning_rate = lr"
+    assert changed(step)[0] == f"new = {value.format(f'decay {POWER}')}"
+
+
+@pytest.mark.parametrize("step", ["lr -= lr * 0.01", "lr = lr - lr * 0.01"])
+def test_a_share_of_itself_is_asked_about(step: str) -> None:
+    assert asked(f"{step}\n        opt.learning_rate = lr")
+
+
 @pytest.mark.parametrize(
     ("step", "told"),
     [
@@ -183,7 +194,7 @@ def test_a_number_that_a_step_is_given() -> None:
 )
 def test_what_a_step_is_given_besides_is_left(step: str) -> None:
     plan = plan_of(LOOP.format(made=OF_NUMBER, epoch="pass", given="x, y, tau", step=step))
-    assert f"        {step}\n" in plan.text.replace("mean_over_ranks(loss * tau)", "loss * tau")
+    assert f"        {step}\n" in plan.text.replace("mean_over_ranks(loss)", "loss")
     assert all(c.sure for c in plan.changes if "mean over all ranks" not in c.doubt)
 
 

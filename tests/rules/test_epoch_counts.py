@@ -64,6 +64,24 @@ def test_the_steps_of_an_epoch_are_those_of_all_ranks() -> None:
     assert "if step % 100 < hvd.size()" in text
 
 
+BY_HAND = TAPE.replace(
+    "    for i, a in enumerate(ds):\n",
+    "    i = 0\n    batches = iter(ds)\n    while i < steps:\n        a = next(batches)\n",
+)
+
+
+def test_a_step_that_is_counted_by_hand() -> None:
+    read = "step = epoch * steps + i\n        if step % 100 == 0:\n            print(step)\n        i += 1"
+    text = plan_of(BY_HAND.format(read=read)).text
+    assert "step = epoch * steps + i * hvd.size()\n" in text
+    assert "if step % 100 < hvd.size()" in text
+
+
+def test_a_number_that_begins_again_within_an_epoch_is_no_step_of_it() -> None:
+    read = "step = epoch * steps + i\n        print(step)\n        i += 1\n        if loss < 1:\n            i = 0"
+    assert line_with(plan_of(BY_HAND.format(read=read)).text, "step =") == "step = epoch * steps + i"
+
+
 def test_a_test_of_the_sum_itself() -> None:
     text = plan_of(TAPE.format(read="if (i + epoch * steps) % 100 == 0: print(float(loss))")).text
     assert "if (i * hvd.size() + epoch * steps) % 100 < hvd.size()" in text

@@ -34,7 +34,7 @@ _PERHAPS_STEPS = (
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
     """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
     counts = _counts(draft, driver)
-    if counts and not isinstance(driver.loop, ast.While):
+    if counts:
         _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts))
 
 
@@ -217,6 +217,8 @@ def _is_a_turn(draft: Draft, name: ast.Name) -> bool:
 
 def _counts(draft: Draft, driver: Driver) -> list[str]:
     """How many steps a loop has, as expressions: of `range(n)` `n`, of `zip(x, y)` `len(x)` and `len(y)`."""
+    if isinstance(driver.loop, ast.While):
+        return _counts_of_test(draft, driver.loop)
     e = driver.iterable
     if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
         if e.func.id in ("range", "xrange") and e.args:
@@ -230,6 +232,21 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
     if isinstance(e, ast.Call):
         return _counts_of_call(e)
     return [f"len({_written(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _counts_of_test(draft: Draft, loop: ast.While) -> list[str]:
+    """The same of `while i < n: … i += 1`; where it goes on by a batch, also the batches of so many rows."""
+    test = loop.test
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Lt) or len(test.ops) > 1:
+        return []
+    moves = (added(s) for s in loop.body)
+    steps = [m.value for m in moves if m is not None and ast.unparse(m.target) == ast.unparse(test.left)]
+    bound = test.comparators[0]
+    if len(steps) != 1 or _is_divided_where_made(draft, bound):
+        return []
+    by_one = isinstance(steps[0], ast.Constant) and steps[0].value == 1
+    more = _examples(draft, bound) if by_one else _batches(_written(bound), _written(steps[0]))
+    return [_written(bound), *more]
 
 
 def _counts_of_call(call: ast.Call) -> list[str]:

@@ -251,6 +251,8 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
             parts, by = _made_of(draft, setting, before), change.value
             done = _Parts(factors=(by,)) if isinstance(change.operator, _TIMES) else _Parts(terms=(by,))
             return parts | done if parts is not None and not _mentions(draft, setting, by) else None
+        case ast.Name() if (given := _given_beside(draft, setting, e)) is not None:
+            return _made_of(draft, setting, given)
         case ast.IfExp():
             arms = [_made_of(draft, setting, arm) for arm in (e.body, e.orelse)]
             made = [arm for arm in arms if arm is not None]
@@ -284,6 +286,15 @@ def _changed_once(draft: Draft, setting: Setting, e: ast.Name) -> tuple[ast.expr
     return (made[0], change) if known else None
 
 
+def _given_beside(draft: Draft, setting: Setting, e: ast.Name) -> ast.expr | None:
+    """What a name was set to beside the setting: `new = max(rate * 0.99, 1e-4); rate = new`"""
+    bound = draft.module.scopes.reaching(e)
+    if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
+        return None
+    beside = draft.syntax.block(draft.syntax.statement(setting.place))
+    return bound[0].value if bound[0].statement in beside else None
+
+
 def _of_sides(draft: Draft, setting: Setting, e: ast.BinOp) -> _Parts | None:
     left = _made_of(draft, setting, e.left)
     right = _made_of(draft, setting, e.right) if isinstance(e.op, (ast.Mult, ast.Add)) else None
@@ -296,10 +307,10 @@ def _of_sides(draft: Draft, setting: Setting, e: ast.BinOp) -> _Parts | None:
 
 
 def _goes_on(draft: Draft, setting: Setting) -> bool:
-    """Whether a value is made of its last one in some way."""
-    return not (setting.binds is not None and setting.binds.kind == "augment") and _mentions(
-        draft, setting, setting.value
-    )
+    """Whether a value is made of its last one in some way that isn't followed: `rate -= rate * 0.01`."""
+    if setting.binds is not None and setting.binds.kind == "augment":
+        return _reads_itself(setting) or not isinstance(setting.binds.operator, (*_TIMES, *_PLUS))
+    return _mentions(draft, setting, setting.value)
 
 
 def _mentions(draft: Draft, setting: Setting, e: ast.expr) -> bool:

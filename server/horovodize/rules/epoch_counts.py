@@ -10,6 +10,7 @@ import ast
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import Loop
 
 _WHAT = "Let it count the steps of all ranks"
 _WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
@@ -69,11 +70,19 @@ def _counts(draft: Draft, turn: ast.Name) -> bool:
     return told or counted.of(draft, turn) is not None or counted.all_of(draft, turn) is not None
 
 
-def _loop(draft: Draft, e: ast.expr) -> ast.For | ast.AsyncFor | None:
-    """The loop whose turns a name counts."""
-    found = [b.statement for b in draft.module.scopes.reaching(e)] if isinstance(e, ast.Name) else []
-    loops = [s for s in found if isinstance(s, (ast.For, ast.AsyncFor))]
-    return loops[0] if len(loops) == len(found) == 1 else None
+def _loop(draft: Draft, e: ast.expr) -> Loop | None:
+    """The loop whose turns a name counts: its variable, or a number that begins before it and goes on in each of its turns."""
+    found = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    loops = [s for b in found if isinstance(s := b.statement, (ast.For, ast.AsyncFor))]
+    if len(loops) == len(found) == 1:
+        return loops[0]
+    around = [draft.syntax.loops(b.statement)[:1] for b in found if b.kind == "augment"]
+    begun = [b for b in found if b.kind == "assign" and isinstance(b.value, ast.Constant) and not b.path]
+    if len(around) != 1 or not around[0] or len(begun) + 1 != len(found):
+        return None
+    loop = around[0][0]
+    in_it = any(draft.syntax.inside(b.statement, loop) for b in begun)
+    return loop if isinstance(loop, ast.While) and not in_it else None
 
 
 def _is_changed(draft: Draft, steps: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver, Feeding, Kind
+from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.selecting import selects
 from horovodize.summary.syntax import LOOPS, Function, Loop, arguments, end, position
 from horovodize.summary.variables import Variables, is_number
@@ -192,6 +193,7 @@ def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[as
             isinstance(n, ast.Subscript)
             and isinstance(n.ctx, ast.Load)
             and variables.mentions(n.slice, derived)
+            and not is_from_schedule(feeding, n, body)
         ):
             selectors.add(n)
             roots.append(n.slice)

@@ -21,11 +21,13 @@ class Names:
         # a cycle of assignments (`x = x.y` in a loop) means nothing
         self._canonical = Memo[ast.AST, str | None](scopes.reads, self._find, None)
         self.of_unresolved = Memo[ast.Name, str | None](scopes.reads, self._follow_to_import, None)
+        self._kept = Memo[str, str | None](scopes.reads, self._find_kept, None)
 
     def forget(self, changed: int, gone: Sequence[ast.AST]) -> None:
         """Forgets what changed entries of tables led to, and all about nodes that are gone."""
         self._canonical.forget(changed, gone)
         self.of_unresolved.forget(changed, (n for n in gone if isinstance(n, ast.Name)))
+        self._kept.forget(changed)
 
     def of(self, expression: ast.AST | None) -> str | None:
         """`keras.optimizers.Adam`, however it is imported → "tensorflow.keras.optimizers.Adam"; None where unknown.
@@ -46,8 +48,15 @@ class Names:
             if not isinstance(base, (ast.Name, ast.Attribute)):
                 return None
             inner = self._raw(base) if isinstance(base, ast.Attribute) else self.of_unresolved(base)
-            return f"{inner}.{expression.attr}" if inner else None
+            return f"{inner}.{expression.attr}" if inner else self._kept(expression.attr)
         return self.of_unresolved(expression)
+
+    def _find_kept(self, attribute: str) -> str | None:
+        """What an attribute stands for that is only ever given a module or what an import brings: `self.rng = np.random`."""
+        self.scopes.reads.note("attribute", attribute)
+        bound = self.scopes.attributes.get(attribute, ())
+        given = {self._assigned(b.value) if b.kind == "assign" and not b.path else None for b in bound}
+        return given.pop() if len(given) == 1 else None
 
     def written(self, expression: ast.Name | ast.Attribute) -> str | None:
         """The dotted name as the file spells it from the import on: "tensorflow.Session", which `of` calls
