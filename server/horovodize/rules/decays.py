@@ -251,8 +251,8 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
             parts, by = _made_of(draft, setting, before), change.value
             done = _Parts(factors=(by,)) if isinstance(change.operator, _TIMES) else _Parts(terms=(by,))
             return parts | done if parts is not None and not _mentions(draft, setting, by) else None
-        case ast.Name() if (given := _given_beside(draft, setting, e)) is not None:
-            return _made_of(draft, setting, given)
+        case ast.Name() if (made_beside := _given_beside(draft, setting, e)) is not None:
+            return _made_of(draft, setting, made_beside)
         case ast.IfExp():
             arms = [_made_of(draft, setting, arm) for arm in (e.body, e.orelse)]
             made = [arm for arm in arms if arm is not None]
