@@ -71,12 +71,13 @@ def test_what_is_the_same_or_not_in_the_loss_is_left(loss: str, more: str) -> No
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ("k = k + 0.1 * float(a - b)", "        k = mean_over_ranks(k + 0.1 * float(a - b))\n"),
+        ("k = k + 0.1 * float(a - b)", "        k = k + mean_over_ranks(0.1 * float(a - b))\n"),
+        ("k = 0.9 * k + 0.1 * float(a - b)", "        k = mean_over_ranks(0.9 * k + 0.1 * float(a - b))\n"),
         ("k += 0.1 * float(a - b)", "        k += mean_over_ranks(0.1 * float(a - b))\n"),
         # limits come after, of what is the same on all ranks by then
         (
             "k = k + 0.1 * float(a - b)\n        k = min(max(k, 0.0), 1.0)",
-            "        k = mean_over_ranks(k + 0.1 * float(a - b))\n        k = min(max(k, 0.0), 1.0)\n",
+            "        k = k + mean_over_ranks(0.1 * float(a - b))\n        k = min(max(k, 0.0), 1.0)\n",
         ),
         ("k, c = step(x, k)", "        k, c = step(x, k)\n        k = mean_over_ranks(k)\n"),
     ],

@@ -238,7 +238,7 @@ def _parts(draft: Draft, setting: Setting) -> _Parts | None:
         if isinstance(b.operator, _TIMES):
             return _Parts(factors=(setting.value,))
         return _Parts(terms=(setting.value,)) if isinstance(b.operator, _PLUS) else None
-    return _made_of(draft, setting, setting.value)
+    return _made_of(draft, setting, _made_beside(draft, setting))
 
 
 def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
@@ -251,8 +251,6 @@ def _made_of(draft: Draft, setting: Setting, e: ast.expr) -> _Parts | None:
             parts, by = _made_of(draft, setting, before), change.value
             done = _Parts(factors=(by,)) if isinstance(change.operator, _TIMES) else _Parts(terms=(by,))
             return parts | done if parts is not None and not _mentions(draft, setting, by) else None
-        case ast.Name() if (made_beside := _given_beside(draft, setting, e)) is not None:
-            return _made_of(draft, setting, made_beside)
         case ast.IfExp():
             arms = [_made_of(draft, setting, arm) for arm in (e.body, e.orelse)]
             made = [arm for arm in arms if arm is not None]
@@ -286,13 +284,12 @@ def _changed_once(draft: Draft, setting: Setting, e: ast.Name) -> tuple[ast.expr
     return (made[0], change) if known else None
 
 
-def _given_beside(draft: Draft, setting: Setting, e: ast.Name) -> ast.expr | None:
-    """What a name was set to beside the setting: `new = max(rate * 0.99, 1e-4); rate = new`"""
-    bound = draft.module.scopes.reaching(e)
-    if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
-        return None
-    beside = draft.syntax.block(draft.syntax.statement(setting.place))
-    return bound[0].value if bound[0].statement in beside else None
+def _made_beside(draft: Draft, setting: Setting) -> ast.expr:
+    """What a value is set to, also by a name that is set beside it: `new = max(rate * 0.99, 1e-4); rate = new`"""
+    bound = draft.module.scopes.reaching(setting.value) if isinstance(setting.value, ast.Name) else []
+    beside = draft.syntax.block(draft.syntax.statement(setting.place)) if len(bound) == 1 else []
+    made = [b.value for b in bound if b.kind == "assign" and not b.path and b.statement in beside]
+    return next((value for value in made if value is not None), setting.value)
 
 
 def _of_sides(draft: Draft, setting: Setting, e: ast.BinOp) -> _Parts | None:

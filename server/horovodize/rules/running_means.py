@@ -46,7 +46,7 @@ def _is_added_up(draft: Draft, e: ast.expr) -> bool:
         return False
     text = ast.unparse(e)
     return any(
-        isinstance(b.statement, ast.AugAssign)
+        b.kind == "augment"
         or (b.value is not None and any(ast.unparse(part) == text for part in _terms(b.value)))
         for b in bindings
         if isinstance(b.statement, (ast.Assign, ast.AugAssign))
