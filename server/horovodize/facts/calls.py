@@ -14,6 +14,7 @@ from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
+from horovodize.summary.pipeline import looked_through
 from horovodize.summary.syntax import CALLABLES, Function, argument
 from horovodize.summary.values import ITEM
 
@@ -220,6 +221,9 @@ class Calls:
 
     def _named(self, step: Step, call: ast.Call, name: str, item: Item) -> None:
         given = self._arguments(call)
+        if self.names.last(call.func) == "tqdm" and looked_through(self.module, call):
+            step.ask(call.args[0], item.path, item.size)  # it only shows how far one has come
+            return
         if name in _ASK_FOR_TYPES or catalogue.hook_only_looks(name):
             return
         if name in _COUNTING:

@@ -26,7 +26,7 @@ class TurnNumbers:
         return self._turns[driver, path]
 
     def _is_number(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> bool:
-        e: ast.expr = loop.iter
+        e = self.feeding.without_bars(loop.iter)
         while isinstance(e, ast.Call):
             called = self.names.last(e.func)
             data = numbered(e)
@@ -35,11 +35,11 @@ class TurnNumbers:
                     return True
                 if path[:1] != (1,):
                     return False
-                e, path = data, path[1:]
+                e, path = self.feeding.without_bars(data), path[1:]
             elif called == "zip":
                 if not path or not 0 <= path[0] < len(e.args):
                     return False
-                e, path = e.args[path[0]], path[1:]
+                e, path = self.feeding.without_bars(e.args[path[0]]), path[1:]
             elif called == "count" and self.names.of(e.func) == "itertools.count":
                 return path == ()
             elif self.feeding.kinds.is_range(e):

@@ -285,11 +285,8 @@ class Turns:
     def _item(self, b: Binding, e: ast.expr, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         loop, value, path = b.statement, b.value, b.path
         assert value is not None
-        inside, bar = (
-            self.feeding.inside(value),
-            self.feeding._bar(value) if isinstance(value, ast.Name) else value,
-        )
-        if isinstance(bar, ast.Call) and self.names.last(bar.func) == "enumerate" and path:
+        inside, counting = self.feeding.inside(value), self.feeding.without_bars(value)
+        if isinstance(counting, ast.Call) and self.names.last(counting.func) == "enumerate" and path:
             if path[0] == 0:
                 return Part.TURN, ()
             path = path[1:]

@@ -20,7 +20,7 @@ from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.sites import Fit, Sites
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, says_none
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, numbered, says_none
 from horovodize.summary.variables import Variables, bound_names
 
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
@@ -204,6 +204,16 @@ class Feeding:
                 return made
             if not isinstance(made, ast.Call) or not looked_through(self.module, made):
                 return e
+            e = made.args[0]
+
+    def without_bars(self, e: ast.expr) -> ast.expr:
+        """An expression without what only shows how far a loop has come: `enumerate(x)` of `tqdm(enumerate(x))`."""
+        while True:
+            made = self._bar(e) if isinstance(e, ast.Name) else e
+            if not isinstance(made, ast.Call) or self.names.last(made.func) == "trange":
+                return made or e
+            if numbered(made) is not None or not looked_through(self.module, made):
+                return made
             e = made.args[0]
 
     def _bar(self, name: ast.Name) -> ast.Call | None:
