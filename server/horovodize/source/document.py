@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from horovodize.source import verification
+from horovodize.source.annotations import without_annotations
 from horovodize.source.edits import Edit, apply
 from horovodize.source.encoding import Encoded, decode
 from horovodize.source.lines import LineIndex, Span
@@ -151,7 +152,9 @@ class Document:
                 warnings.simplefilter(
                     "ignore"
                 )  # invalid escapes in the user's strings are not ours to report
-                return ast.parse(self.text)
+                tree = ast.parse(self.text)
+                without_annotations(self.text, tree.body)
+                return tree
         except SyntaxError as e:
             return Problem(_explain(e, self.text), self._place(e))
         except RecursionError:

@@ -10,6 +10,7 @@ import ast
 import warnings
 from bisect import bisect_left, bisect_right
 
+from horovodize.source.annotations import without_annotations
 from horovodize.source.lines import LineIndex
 from horovodize.source.outline import Outline, Replaced
 
@@ -77,6 +78,6 @@ def _parse(text: str, lines_before: int) -> list[ast.stmt] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse("\n" * lines_before + text).body
+            return without_annotations(text, ast.parse("\n" * lines_before + text).body)
     except (SyntaxError, RecursionError, ValueError, MemoryError):
         return None
