@@ -93,6 +93,35 @@ def test_an_optimizer_from_elsewhere_is_wrapped_where_it_is_used_and_asked_about
     assert doubts(plan, "K1")
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "model.compile(**{{'optimizer': {}, 'loss': 'mse'}})",
+        "model.compile(**dict(optimizer={}, loss='mse'))",
+        "how = {{'optimizer': {}, 'loss': 'mse'}}\nmodel.compile(**how)",
+        "how = {{'loss': 'mse'}}\nmodel.compile({}, **how)",
+    ],
+)
+def test_an_optimizer_that_a_dictionary_holds_is_wrapped_in_it(given: str) -> None:
+    before, after = given.format("o.SGD(0.1)"), given.format("hvd.DistributedOptimizer(o.SGD(0.1))")
+    check("K1", MODEL, f"{before}\n{FIT}", f"{after}\n{FIT}")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "model.compile(**settings())",
+        "how = {'optimizer': o.SGD(0.1)}\nhow['optimizer'] = chosen\nmodel.compile(**how)",
+        "how = {'optimizer': o.SGD(0.1)}\nhow.update(more)\nmodel.compile(**how)",
+    ],
+)
+def test_a_dictionary_that_is_not_seen_is_asked_about(given: str) -> None:
+    """Nothing wrapped the optimizer, and nothing was said."""
+    plan = plan_of(f"{MODEL}{given}\n{FIT}")
+    assert any("compiled with what `**` gives" in doubt for doubt in doubts(plan))
+    assert "model.optimizer = hvd.DistributedOptimizer(model.optimizer)" in plan.text
+
+
 def test_a_model_that_is_compiled_elsewhere_is_asked_about() -> None:
     plan = plan_of(TF + "from mine import build\nmodel = build()\nmodel.fit(x, y, epochs=3)\n")
     assert "model.optimizer = hvd.DistributedOptimizer(model.optimizer)\n" in plan.text

@@ -111,7 +111,7 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     if given is None or says_none(given):
         doubt = ""
         if given is None and any(k.arg is None for k in fit.call.keywords):
-            doubt = "`**` may pass callbacks too: then this call fails; pass them by name"
+            doubt = "`**` may pass callbacks, and then this call fails, or rows and steps, which stay whole: pass them by name"
         draft.change("K3", fit.call, what, _WHY, _new_list(draft, fit, given, horovods), doubt)
         return
     for element in elements(draft, given):

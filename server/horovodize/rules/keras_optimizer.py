@@ -33,6 +33,7 @@ from horovodize.source import Edit
 from horovodize.source.project import ProjectDocument
 from horovodize.summary.sites import Compile, Fit
 from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.unpacking import unpacks
 
 _WHY = "`fit` then applies gradients that are averaged over all ranks."
 _UNSEEN = (
@@ -83,7 +84,10 @@ def apply(draft: Draft) -> None:
         if is_compiled_here(draft, fit):
             continue
         unused = [
-            site for site in draft.sites.compiles if not any(_is_of(draft, f, site) for f in draft.sites.fits)
+            site
+            for site in draft.sites.compiles
+            if (site.optimizers or not unpacks(site.call))
+            and not any(_is_of(draft, f, site) for f in draft.sites.fits)
         ]
         if unused:
             draft.ask("K1", fit.call, _WRAP, _WHY, _PERHAPS.format(_where(draft, unused[0].call)))
@@ -141,7 +145,9 @@ def is_compiled_here(draft: Draft, fit: Fit) -> bool:
 
 
 def _is_of(draft: Draft, fit: Fit, site: Compile) -> bool:
-    """Whether a `compile` is that of the model that is fitted, as far as can be told."""
+    """Whether a `compile` is that of the model that is fitted, as far as can be told, and it can be seen what with."""
+    if not site.optimizers and unpacks(site.call):
+        return False
     made = set(draft.values.calls(fit.model))
     if ast.unparse(site.model) == ast.unparse(fit.model) or made & set(draft.values.calls(site.model)):
         return True
@@ -171,7 +177,7 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         draft.refuse(
             "HVD006",
             fit.call,
-            f"`{model}` is compiled in another file, where its optimizer has to be wrapped",
+            f"`{model}` is compiled {_compiled(draft, fit)}, where its optimizer has to be wrapped",
         )
         return
     if draft.sites.own_step(fit.model) is not None or not draft.once("wrapped", fit.call):
@@ -187,8 +193,15 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         _WRAP,
         _WHY,
         [draft.before(statement, draft.lines_of(*lines, comment="Horovod: this model comes compiled."))],
-        doubt="the model is compiled in another file: check that its rate is a number, and not scaled there",
+        doubt=f"the model is compiled {_compiled(draft, fit)}: check that its rate is a number, and not scaled there",
     )
+
+
+def _compiled(draft: Draft, fit: Fit) -> str:
+    """Where the model of a fit is compiled, whose optimizer isn't seen."""
+    text = ast.unparse(fit.model)
+    here = any(unpacks(c.call) and ast.unparse(c.model) == text for c in draft.sites.compiles)
+    return "with what `**` gives" if here else "in another file"
 
 
 def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrapper: bool = True) -> None:
@@ -281,7 +294,7 @@ def _keras(draft: Draft) -> str:
 
 
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
-    if any(k.arg is None for k in site.call.keywords) or draft.sites.own_step(site.model) is not None:
+    if unpacks(site.call) or draft.sites.own_step(site.model) is not None:
         return False
     return not isinstance(
         draft.values.callee(site.call), FUNCTIONS

@@ -14,6 +14,7 @@ from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 from horovodize.summary.tf1_sites import Tf1Sites
+from horovodize.summary.unpacking import passed
 
 if TYPE_CHECKING:
     from horovodize.summary.estimators import Estimators
@@ -151,7 +152,7 @@ class Sites(Tf1Sites):
             own = isinstance(
                 m.values.callee(call), FUNCTIONS
             )  # a `compile` of this module: its first argument may be anything
-            given = [v for v in [argument(call, "optimizer", None if own else 0)] if v is not None]
+            given = [v for v in [passed(m, call, "optimizer", None if own else 0)] if v is not None]
             given += [
                 k.value
                 for k in call.keywords

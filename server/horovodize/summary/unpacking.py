@@ -1,0 +1,47 @@
+"""What a call is given by a dictionary that is written out: `model.compile(**settings)`."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
+
+_CHANGING = ("update", "pop", "popitem", "setdefault", "clear")
+
+
+def unpacks(call: ast.Call) -> bool:
+    """Whether a call is given a dictionary: it may pass any parameter."""
+    return any(k.arg is None for k in call.keywords)
+
+
+def passed(module: Module, call: ast.Call, name: str, index: int | None = None) -> ast.expr | None:
+    """What a call passes for a parameter, by itself or by a dictionary that nothing changes; None where it can't be seen."""
+    given = argument(call, name, index)
+    tables = [k.value for k in call.keywords if k.arg is None] if given is None else []
+    found = [item for table in tables if (item := _item(module, table, name)) is not None]
+    return found[0] if len(found) == 1 else given
+
+
+def _item(module: Module, table: ast.expr, name: str) -> ast.expr | None:
+    """`a` of `{"name": a}`, `dict(name=a)`, and of a name that is only ever given such a dictionary."""
+    if isinstance(table, ast.Name):
+        bound = module.scopes.reaching(table)
+        if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or _changes(module, table.id):
+            return None
+        table = bound[0].value or table
+    match table:
+        case ast.Dict(keys=keys, values=values):
+            keyed = zip(keys, values, strict=True)
+            return next((v for k, v in keyed if isinstance(k, ast.Constant) and k.value == name), None)
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+            return next((k.value for k in keywords if k.arg == name), None)
+    return None
+
+
+def _changes(module: Module, name: str) -> bool:
+    """Whether a dictionary of this name is changed somewhere: `settings["loss"] = "mse"`, `settings.update(more)`."""
+    items = (n for n in module.syntax.every(ast.Subscript) if not isinstance(n.ctx, ast.Load))
+    changed = [n.value for n in items]
+    changed += [c.func.value for c in module.calls_called(*_CHANGING) if isinstance(c.func, ast.Attribute)]
+    return any(isinstance(e, ast.Name) and e.id == name for e in changed)
