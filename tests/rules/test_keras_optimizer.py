@@ -118,7 +118,7 @@ def test_an_optimizer_that_a_dictionary_holds_is_wrapped_in_it(given: str) -> No
 def test_a_dictionary_that_is_not_seen_is_asked_about(given: str) -> None:
     """Nothing wrapped the optimizer, and nothing was said."""
     plan = plan_of(f"{MODEL}{given}\n{FIT}")
-    assert any("compiled with what `**` gives" in doubt for doubt in doubts(plan))
+    assert any("compiled with what `**` gives" in c.doubt for c in plan.changes)
     assert "model.optimizer = hvd.DistributedOptimizer(model.optimizer)" in plan.text
 
 
