@@ -42,6 +42,11 @@ def chosen(source: str) -> list[str]:
         STEPS.format("if epoch == 5:\n        chosen = model.get_weights()") + SET,
         BEST + "other.set_weights(chosen)\n",  # is not trained
         # all ranks keep them together
+        STEPS.format(
+            "if loss < best:\n        best, chosen, bad = loss, model.get_weights(), 0\n"
+            "    else:\n        bad += 1\n        if bad > 3:\n            break"
+        )
+        + SET,
         BEST.replace("    {}", "") + "    elif epoch > 4:\n        model.set_weights(chosen)\n",
     ],
 )

@@ -138,3 +138,18 @@ def test_what_a_loop_that_trains_only_measures_by_is_whole() -> None:
     text = plan_of(MEASURED_BESIDE).text
     assert "model(make(part).make_one_shot_iterator()" in text
     assert 'make("a", share=' in text
+
+
+def test_what_a_hook_of_a_session_begins_is_that_of_the_training() -> None:
+    """A session that has hooks calls them itself: nothing is seen to go on from there, but nothing else begins the data."""
+    session = """\
+class Begin(tf.train.SessionRunHook):
+    def after_create_session(self, session, coord):
+        session.run(it.initializer, {a: rows, b: labels})
+with tf.train.MonitoredTrainingSession(hooks=[Begin(), tf.train.StopAtStepHook(last_step=100)]) as s:
+    while not s.should_stop():
+        s.run(train)
+"""
+    plan = plan_of(BY_ARRAYS + session)
+    assert "shard_records(tf.data.Dataset.from_tensor_slices((a, b)))" in plan.text
+    assert not [c for c in plan.changes if MEASURED in c.doubt]

@@ -200,6 +200,13 @@ class State:
 state = State()"""
 ASKED = "schedule = tf.keras.optimizers.schedules.PolynomialDecay(0.02, 200, 0.0)\ncount = tf.Variable(0)"
 KEPT = "state = {'step': 0, 'epoch': 0}"
+KEPT_BY = """\
+class Run:
+    def __init__(self):
+        self.state = {'step': 0, 'epoch': 0}
+    def count(self):
+        self.state['step'] += 1
+run = Run()"""
 
 
 @pytest.mark.parametrize(
@@ -224,6 +231,24 @@ KEPT = "state = {'step': 0, 'epoch': 0}"
             "state['step'] += 1",
             "0.1 / (1 + state['step'] * hvd.size()) * hvd.size()",
         ),
+        (
+            KEPT,
+            "opt.learning_rate = 0.1 / (1 + state['step'])",
+            "state['step'] = state['step'] + 1",
+            "0.1 / (1 + state['step'] * hvd.size()) * hvd.size()",
+        ),
+        (
+            KEPT_BY.partition("    def count")[0] + "run = Run()",
+            "opt.learning_rate = 0.1 / (1 + run.state['step'])",
+            "run.state['step'] += 1",
+            "0.1 / (1 + run.state['step'] * hvd.size()) * hvd.size()",
+        ),
+        (
+            KEPT_BY,
+            "opt.learning_rate = 0.1 / (1 + run.state['step'])",
+            "run.count()",
+            "0.1 / (1 + run.state['step'] * hvd.size()) * hvd.size()",
+        ),
     ],
 )
 def test_a_count_that_something_else_keeps_is_told(made: str, begin: str, end: str, told: str) -> None:
@@ -242,6 +267,18 @@ def test_a_count_that_something_else_keeps_is_told(made: str, begin: str, end: s
             "(1 + state['epoch'])",
         ),
         (KEPT, "opt.learning_rate = 0.1 / (1 + state['step'])", "state['step'] -= 1", "(1 + state['step'])"),
+        (
+            KEPT_BY,
+            "opt.learning_rate = 0.1 / (1 + run.state['epoch'])",
+            "pass\n    run.state['epoch'] += 1",
+            "(1 + run.state['epoch'])",
+        ),
+        (
+            KEPT_BY.replace("run = Run()", "run, other = Run(), {'step': 0}"),
+            "opt.learning_rate = 0.1 / (1 + other['step'])",
+            "run.count()",
+            "(1 + other['step'])",
+        ),
         (PROPERTY, "opt.learning_rate = state.lr", "pass\n    state.step += 1", "0.5 ** (self.step // 50)"),
     ],
 )

@@ -202,3 +202,30 @@ def test_rows_of_games_as_long_as_each_rank_plays_are_no_data_of_a_fit() -> None
 )
 def test_games_of_so_many_turns_or_all_rows_in_one_step_are(turns: str, size: str) -> None:
     assert not isinstance(outcome(turns, size), Refusal)
+
+
+@pytest.mark.parametrize("made", ["{'step': 0}", "dict(step=0)", "{k: 0 for k in ('step',)}"])
+def test_a_dictionary_that_has_a_method_of_the_same_name_trains_nothing(made: str) -> None:
+    """`self.state.update(saved)` is no `update` of the class around it."""
+    source = f"""\
+import json, os
+import numpy as np
+import tensorflow as tf
+x, y = np.random.RandomState(0).rand(96, 4), np.random.RandomState(1).rand(96, 1)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+opt = tf.keras.optimizers.SGD(0.1)
+class Trainer:
+    def __init__(self):
+        self.state = {made}
+    def update(self, rows):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x[rows]) - y[rows]) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    def run(self):
+        if os.path.exists("state.json"):
+            self.state.update(json.load(open("state.json")))
+        for i in range(0, 96, 8):
+            self.update(slice(i, i + 8))
+Trainer().run()
+"""
+    assert "tape = hvd.DistributedGradientTape(tape)" in plan_of(source).text

@@ -568,6 +568,9 @@ while {count} < 1000:
         ("n", "n = 0", "n = json.load(f)['step']"),
         ("n", "n = 0", "n = int(f.read())"),
         ("state['step']", "state = {'step': 0, 'best': 9.0}", "state = json.load(f)"),
+        ("state['step']", "state = {'step': 0, 'best': 9.0}", "state.update(json.load(f))"),
+        ("state['step']", "state = {'step': 0, 'best': 9.0}", "state['step'] = json.load(f)"),
+        ("state.n['step']", "state.n = {'step': 0, 'best': 9.0}", "state.n = json.load(f)"),
     ],
 )
 def test_a_count_that_the_program_keeps_in_a_file_of_its_own(count: str, begins: str, loads: str) -> None:
@@ -582,6 +585,42 @@ def test_a_count_that_the_program_keeps_in_a_file_of_its_own(count: str, begins:
     ).text  # what it is told, not what it has kept
     assert f"    {count} += 1\n" in other
     assert f"while {count} < 1000 // hvd.size():\n" in other
+
+
+OBJECT = """\
+import dataclasses
+{kind}
+class State:
+    n: int = 0
+    epoch: int = 0
+{more}
+state = State()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "loads", "stored"),
+    [
+        ("@dataclasses.dataclass", "", "state = State(**json.load(f))", True),
+        ("", "", "state.__dict__.update(json.load(f))", True),
+        ("", "", "vars(state).update(json.load(f))", True),
+        ("", "    def load(self, f): self.__dict__.update(json.load(f))", "state.load(f)", True),
+        # near misses: something else is read
+        ("", "    def __init__(self, name=''): self.name = name", "state = State(**json.load(f))", False),
+        ("", "", "vars(opt).update(json.load(f))", False),
+        ("", "", "seen.update(json.load(f))", False),
+    ],
+)
+def test_a_count_of_an_object_that_is_given_all_it_has_at_once(
+    kind: str, more: str, loads: str, stored: bool
+) -> None:
+    begins = OBJECT.format(kind=kind, more=more) + "seen = {}"
+    text = plan_of(
+        HEAD + SAVED.format(count="state.n", begins=begins, loads=loads, read="state", by="1")
+    ).text
+    assert ("    state.n += hvd.size()\n" in text) == stored
+    assert ("while state.n < 1000:\n" in text) == stored
+    assert ("state.n = hvd.broadcast_object(state.n)\n" in text) == stored
 
 
 def test_where_a_run_goes_on_from_a_file_all_ranks_still_shuffle_alike() -> None:

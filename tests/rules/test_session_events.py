@@ -337,3 +337,28 @@ def test_a_variable_that_is_the_global_step_is_the_same_on_all_ranks() -> None:
 def test_another_variable_is_each_rank_s_own() -> None:
     begin = VARIABLE + TRAIN.format("None") + OPEN + "bad, best = 0, 9.0\n"
     refused(LOSS + begin + STOPS, "HVD205")
+
+
+@pytest.mark.parametrize(
+    ("every", "test", "becomes"),
+    [
+        ("tf.constant(10, tf.int64)", "every", "tf.maximum(every // hvd.size(), 1)"),
+        ("tf.shape(x)[0] // 2", "every", "tf.maximum(every // hvd.size(), 1)"),
+        (
+            "tf.constant(10)",
+            "tf.cast(every, tf.int64)",
+            "tf.maximum(tf.cast(every, tf.int64) // hvd.size(), 1)",
+        ),
+        # near misses: what is a number while the graph is built
+        ("10", "every", "max(1, every // hvd.size())"),
+        ("int(tf.flags.FLAGS.every)", "every", "max(1, every // hvd.size())"),
+    ],
+)
+def test_a_number_that_only_the_graph_knows_is_compared_in_it(every: str, test: str, becomes: str) -> None:
+    """`max` of a tensor asks for its truth, which it has none of: the program would end where it begins."""
+    shown = (
+        f"every = {every}\nshown = tf.cond(tf.equal(step % {test}, 0), lambda: tf.print(step), tf.no_op)\n"
+    )
+    built = STEP + shown + "with tf.control_dependencies([shown]):\n    " + TRAIN.format("step")
+    text = plan_of(LOSS + built + OPEN + "for a in batches():\n    sess.run(train, {x: a})\n").text
+    assert f"tf.equal(step % {becomes}, 0)" in text

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isclose
 
+from horovodize.verifying.contract import comparable
 from tests.training.comparing import (
     all_numbers,
     close,
@@ -113,7 +114,7 @@ def no_stall(run: Outcome) -> list[Fault]:
     """I3: every rank ends in time, and all ran the same collectives in the same order."""
     if not run.complete:
         return [Fault("I3", run.why())]
-    first, *others = ([tuple(entry) for entry in report["collectives"]] for report in run.reports)
+    first, *others = ([comparable(*entry) for entry in report["collectives"]] for report in run.reports)
     if not first:
         return [Fault("I3", "no collective ran: the ranks train on their own")]
     for rank, log in enumerate(others, start=1):

@@ -34,6 +34,25 @@ def test_a_strong_run_is_alike_where_its_weights_are_the_originals() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "mine", "its", "same"),
+    [
+        (
+            "allgather",
+            "float32[264,8]",
+            "float32[240,8]",
+            True,
+        ),  # of the rows that are looked up in an embedding
+        ("grouped_allgather", "float32[264,8];int64[264]", "float32[?,8];int64[?]", True),
+        ("allgather", "float32[264,8]", "float32[264,4]", False),
+        ("allreduce", "float32[264,8]", "float32[240,8]", False),
+    ],
+)
+def test_ranks_gather_rows_of_their_own_number(kind: str, mine: str, its: str, same: bool) -> None:
+    found = judge(alone(), two(log=[(kind, mine)], second={"log": [(kind, its)]}), "linear")
+    assert ("collective 1: rank 0 runs" in faults(found)) != same
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         # A warm-up starts at no rate at all.

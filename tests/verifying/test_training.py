@@ -50,6 +50,31 @@ def test_a_broken_one_does_not(name: str, says: str, tmp_path: Path) -> None:
     assert says in found.judged[0].conclusion
 
 
+ALONE_IN_A_SUMMARY = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+tf.disable_eager_execution()
+hvd.init()
+w = tf.get_variable("w", [3])
+optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1))
+(gradient, _), = pairs = optimizer.compute_gradients(tf.reduce_sum(w * w))
+train = optimizer.apply_gradients(pairs)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for step in range(3):
+        session.run([train, gradient] if hvd.rank() == 0 else train)
+"""
+
+
+def test_steps_without_gradients_average_them_still(tmp_path: Path) -> None:
+    """A graph runs nothing that is not needed: a rank that looks at an average besides would wait for the others alone."""
+    trainer = WarmTrainer(ALONE_IN_A_SUMMARY, ALONE_IN_A_SUMMARY, tmp_path, {}, limit=30)
+    run = trainer("distributed untrained", 2, 0)
+    assert run.complete, [rank.report["error"] for rank in run.ranks] or run.output
+    assert [rank.steps for rank in run.ranks] == [[3], [3]]
+
+
 def test_the_command_trains_copies_and_writes_a_page(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.fetched import Fetched
+from horovodize.facts.given_whole import given_whole
 from horovodize.facts.handed_counts import HandedCounts
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.restored_numbers import RestoredNumbers
@@ -31,7 +32,7 @@ class AddedNumbers:
         self.handed, self._restored = HandedCounts(module, fetched), RestoredNumbers(module)
         self._known: dict[object, Counter | None] = {}
 
-    def key(self, e: ast.Name | ast.Attribute) -> object:
+    def key(self, e: ast.Name | ast.Attribute) -> tuple[str, object]:
         """What tells one variable from others of its name: where it lives."""
         if isinstance(e, ast.Name):
             return e.id, self.module.scopes.lookup(e.id, e)
@@ -75,7 +76,10 @@ class AddedNumbers:
         advances: list[ast.AST] = []
         for b in added:
             advances += self.handed.sums(b) or [b.statement]
-        stored = any(self._restored.is_restored(e) for b in begun for e in self._given(b))
+        given = [e for b in begun for e in self._given(b)]
+        held = [b.anchor.value for b in added if isinstance(b.anchor, ast.Attribute)]
+        given += [e for whole in held for e in given_whole(self.module, whole)]
+        stored = any(map(self._restored.is_restored, given))
         rows = not all(self.is_constant(e) for b in added for e in self.amounts(b))
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
@@ -92,14 +96,12 @@ class AddedNumbers:
         return replace(counter, starts=tuple(b.value for b in begun if b.value is not None and not b.path))
 
     def item(self, e: ast.Subscript) -> Counter | None:
-        """`state["step"]`, which is added to like a variable."""
-        if (
-            not self._added_items
-            or not isinstance(e.value, ast.Name)
-            or not isinstance(e.slice, ast.Constant)
-        ):
+        """`state["step"]`, `self.state["step"]`, which is added to like a variable."""
+        if not self._added_items or not isinstance(e.slice, ast.Constant):
             return None
-        key = (ast.unparse(e), self.module.scopes.lookup(e.value.id, e.value))
+        if not isinstance(e.value, (ast.Name, ast.Attribute)):
+            return None
+        key = (ast.unparse(e.slice), self.key(e.value))
         if key not in self._known:
             self._known[key] = self._find_item(*key)
         return self._known[key]
@@ -110,11 +112,10 @@ class AddedNumbers:
         found = ((s, augmented(s)) for s in self.syntax.every(ast.AugAssign, ast.Assign))
         return {s: a for s, a in found if a is not None and isinstance(a.target, ast.Subscript)}
 
-    def _find_item(self, text: str, home: object) -> Counter | None:
+    def _find_item(self, item: str, whole: tuple[str, object]) -> Counter | None:
         def is_meant(target: ast.expr) -> bool:
-            named = isinstance(target, ast.Subscript) and ast.unparse(target) == text
-            value = target.value if named and isinstance(target, ast.Subscript) else None
-            return isinstance(value, ast.Name) and self.module.scopes.lookup(value.id, value) is home
+            named = isinstance(target, ast.Subscript) and ast.unparse(target.slice) == item
+            return named and isinstance(target, ast.Subscript) and self._is_called(target.value, whole)
 
         moves = {s: a for s, a in self._added_items.items() if is_meant(a.target)}
         assigns = (s for s in self.syntax.every(ast.Assign) if s not in moves)
@@ -127,9 +128,24 @@ class AddedNumbers:
             return None
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
-        begun = self._all_bindings(text.partition("[")[0], home)
-        stored = any(self._restored.is_restored(e) for b in begun for e in self._given(b))
+        given = [e for b in self._all_bindings(*whole) for e in self._given(b)]
+        stored = any(map(self._restored.is_restored, [*given, *sets, *self._filled_with(whole)]))
         return Counter(CounterKind.NUMBER, drivers, fitted, tuple(moves), tuple(sets), stored)
+
+    def _is_called(self, e: ast.expr, key: tuple[str, object]) -> bool:
+        """Whether an expression is the variable of a key."""
+        if not isinstance(e, (ast.Name, ast.Attribute)):
+            return False
+        (name, home), (wanted, where) = self.key(e), key
+        if isinstance(home, frozenset) and isinstance(where, frozenset):
+            return name == wanted and bool(home & where)
+        return name == wanted and home == where
+
+    def _filled_with(self, whole: tuple[str, object]) -> Iterator[ast.expr]:
+        """What a dictionary is given further items of: `state.update(saved)`"""
+        for call in self.module.calls_called("update"):
+            if isinstance(call.func, ast.Attribute) and self._is_called(call.func.value, whole):
+                yield from (*call.args, *(k.value for k in call.keywords))
 
     def _given(self, b: Binding) -> list[ast.expr]:
         """What a name is set to: of `found, step = load()` what `load` returns as its second."""

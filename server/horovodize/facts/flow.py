@@ -15,6 +15,7 @@ from horovodize.facts.calls import PRESENCE, Calls
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.fit_metrics import FitMetrics
+from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.source.nodes import walk
@@ -263,6 +264,8 @@ class Flow:
         bindings = [*self.values.attribute_bindings(e), *self._of_class(e)]
         for b in bindings:
             self._binding(step, b, e, item)
+        for kept in given_whole(self.module, e.value) if bindings else ():
+            step.ask(kept)
         self.control.changes(step, e, item)
         if bindings or name is not None or self.scopes.links.module(e.value) is not None:
             return

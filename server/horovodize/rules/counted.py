@@ -113,17 +113,19 @@ def over_ranks(draft: Draft, count: ast.expr, rule: str, least: int = 1) -> tupl
     if quotient is not None:
         return quotient
     opening, closing = ("(", ")") if needs_parentheses(count) else ("", "")
+    before, after = quotients.at_least(draft, count, least)
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         return Edit.around(
             draft.module.span(count), f"({draft.module.text(count)} and max({least}, ", f" // {SIZE}))"
         )
-    return Edit.around(draft.module.span(count), f"max({least}, {opening}", f"{closing} // {SIZE})")
+    return Edit.around(draft.module.span(count), f"{before}{opening}", f"{closing} // {SIZE}{after}")
 
 
 def text_over_ranks(draft: Draft, count: ast.expr) -> str:
     """The same as text."""
     text = draft.module.text(count)
-    return f"max(1, {f'({text})' if needs_parentheses(count) else text} // {SIZE})"
+    before, after = quotients.at_least(draft, count)
+    return f"{before}{f'({text})' if needs_parentheses(count) else text} // {SIZE}{after}"
 
 
 def read_as_all(draft: Draft, read: ast.expr, rule: str) -> tuple[Edit, ...]:

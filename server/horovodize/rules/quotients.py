@@ -1,4 +1,5 @@
-"""Numbers of steps that are no whole ones: `if batches >= len(x) / 32: break` ends with the next step, never before."""
+"""Shares of numbers of steps that are no whole ones (`if batches >= len(x) / 32: break` ends with the next step, never before),
+or that only the run of a graph knows (`total = tf.placeholder(tf.int64)`)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import ast
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
 
+_OF_TENSORS = ("tensorflow.", "tensorflow.math.", "tensorflow.compat.v1.", "tensorflow.compat.v1.math.")
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -25,4 +27,32 @@ def over_ranks(draft: Draft, count: ast.expr) -> tuple[Edit, ...] | None:
     return Edit.around(draft.module.span(count), "", f" / {SIZE}")
 
 
-__all__ = ["over_ranks"]
+def at_least(draft: Draft, count: ast.expr, least: int = 1) -> tuple[str, str]:
+    """What stands before and after a share that is never less than a number: `max(1, …)`, of a tensor of a graph, which has no
+    value to compare yet, `tf.maximum(…, 1)`."""
+    graph = draft.in_graph or draft.sites.read_estimators.trainings
+    if graph and _is_tensor(draft, count, set()):
+        return f"{draft.tensorflow()}.maximum(", f", {least})"
+    return f"max({least}, ", ")"
+
+
+def _is_tensor(draft: Draft, e: ast.AST, seen: set[ast.AST]) -> bool:
+    """Whether a number is one that operations of TensorFlow compute: `tf.cast(total, tf.int64) // 10`, `tf.shape(x)[0]`."""
+    if e in seen:
+        return False
+    seen.add(e)
+    match e:
+        case ast.BinOp(left=left, right=right):
+            return _is_tensor(draft, left, seen) or _is_tensor(draft, right, seen)
+        case ast.Subscript(value=value):
+            return _is_tensor(draft, value, seen)
+        case ast.Call(func=func):
+            name = draft.names.of(func) or ""
+            return any(name.startswith(p) and "." not in name.removeprefix(p) for p in _OF_TENSORS)
+        case ast.Name() | ast.Attribute():
+            return any(_is_tensor(draft, o.node, seen) for o in draft.values.origins(e) if not o.path)
+        case _:
+            return False
+
+
+__all__ = ["at_least", "over_ranks"]

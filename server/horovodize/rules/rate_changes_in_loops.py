@@ -39,10 +39,8 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     """Makes ranks agree where one would change a setting of training in a loop."""
     fed = _fed(draft, sites) | _set_from(draft)
     for decision in _decisions(draft, loop):
-        if draft.was(decision.test, Agreed) or cause_of(draft, decision.test, loop) is Cause.COUNT:
+        if _is_agreed(draft, decision) or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
-        if any(draft.was(a, Agreed) for a in (decision, *draft.syntax.ancestors(decision))):
-            continue  # by rank 0's values, on all ranks
         inside = [] if draft.drive.in_traced(decision) else _inside(decision)
         if not any(_sets(draft, n, fed) for n in inside) and not (
             any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
@@ -83,9 +81,14 @@ def _is_chosen_together(draft: Draft, given: ast.expr) -> bool:
         return False
     nodes = [n for n in draft.values.depends([given], 200) if isinstance(n, (ast.Name, ast.Attribute))]
     bound = [b for n in nodes for b in draft.values.bindings(n)]
-    tests = [a.test for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
-    varying = [t for t in tests if any(isinstance(r, Varies) for r in differing(draft, t))]
-    return bool(varying) and all(draft.was(t, Agreed) for t in varying)
+    around = [a for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
+    varying = [a for a in around if any(isinstance(r, Varies) for r in differing(draft, a.test))]
+    return bool(varying) and all(_is_agreed(draft, a) for a in varying)
+
+
+def _is_agreed(draft: Draft, decision: ast.If) -> bool:
+    """Whether all ranks decide the same: by one test, or by rank 0's values from this `if` or one around it on."""
+    return any(draft.was(n, Agreed) for n in (decision.test, decision, *draft.syntax.ancestors(decision)))
 
 
 def _decisions(draft: Draft, loop: Loop) -> Iterator[ast.If]:

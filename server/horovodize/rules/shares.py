@@ -74,7 +74,8 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     if _is_left(draft, count):
         pass  # what a stored count of all ranks' steps leaves: none where training was over
     elif known is None or known < PLENTY:
-        before, after = f"{_maximum(draft, count)}(1, " + before, after + ")"
+        opening, closing = _at_least_one(draft, count)
+        before, after = opening + before, after + closing
     if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
     return draft.decided(Decision.DIVIDED, Edit.around(span, before, after))
@@ -86,14 +87,14 @@ def _is_left(draft: Draft, count: ast.expr) -> bool:
     return any(draft.facts.counters.stored_in(e) is not None for e in made)
 
 
-def _maximum(draft: Draft, count: ast.expr) -> str:
-    """What gives the larger of two numbers: `max`, but of a count that may be a tensor (`tf.range(steps)`) TensorFlow's."""
+def _at_least_one(draft: Draft, count: ast.expr) -> tuple[str, str]:
+    """What stands around a share of a count: `max(1, …)`, but of one that may be a tensor (`tf.range(steps)`) TensorFlow's."""
     call = draft.syntax.parent[count]
     if isinstance(call, ast.Call) and draft.names.of(call.func) == "tensorflow.range":
         called = draft.module.text(call.func)
         if isinstance(call.func, ast.Attribute):
-            return f"{called.removesuffix('range')}maximum"
-    return "max"
+            return f"{called.removesuffix('range')}maximum(1, ", ")"
+    return quotients.at_least(draft, count)
 
 
 def _where_made(draft: Draft, count: ast.expr) -> ast.expr:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.memo import CALLERS, Memo
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, Function
 
 if TYPE_CHECKING:
     from horovodize.summary.values import Origin, Values
@@ -20,6 +20,9 @@ Callee: TypeAlias = Function | ast.Lambda | ast.ClassDef
 _PARTIAL = "functools.partial"
 # What runs one of two functions that it is given, while a step is traced or a graph is built.
 BRANCHING = ("tensorflow.cond", "tensorflow.compat.v1.cond")
+# Python's own: no methods of this module are theirs.
+_BUILTIN = ("dict", "list", "set", "tuple", "str")
+_WRITTEN_OUT = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.JoinedStr, *COMPREHENSIONS)
 # What gives a function that runs the one it was given.
 CALLED_FOR = ("tensorflow.function", "tensorflow.autograph.to_graph", _PARTIAL)
 
@@ -129,11 +132,21 @@ class CallGraph:
         if found is not None:
             return found
         named = [c for c in classes if isinstance(c, ast.ClassDef)]
-        if named or any(True for _ in self._known_elsewhere(f.value)):
+        if named or any(True for _ in self._known_elsewhere(f.value)) or self._is_written_out(f.value):
             return None
         methods = self.definitions.methods(f.attr)
         hands_on = self.syntax.function(f) in methods  # `def save(self): self.model.save()`: another object's
         return methods[0] if len(methods) == 1 and not hands_on else None
+
+    def _is_written_out(self, e: ast.expr) -> bool:
+        """Whether an object is always one of Python's own classes: `state.update(saved)` of `state = {"step": 0}`."""
+        made = self.values.origins(e)
+        return bool(made) and all(not o.path and self._makes_builtin(o.node) for o in made)
+
+    def _makes_builtin(self, n: ast.AST) -> bool:
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name):
+            return n.func.id in _BUILTIN and self.scopes.is_builtin(n.func)
+        return isinstance(n, _WRITTEN_OUT)
 
     def _most_derived(self, methods: list[Function]) -> Function | None:
         """Of methods of one name, that of a class from which none of the others' classes is derived."""

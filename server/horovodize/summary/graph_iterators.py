@@ -68,6 +68,8 @@ class GraphIterators:
             and n.attr == "initializer"
             and made & set(self.values.calls(n.value))
         }
+        if len(begun) < 2:
+            return []  # what is trained on has to begin somewhere: there, also where a hook of a session does it
         ways = ((run, self.drive.ways(run)) for run in begun)
         return sorted(
             (run for run, up in ways if not any(self._goes_on_to_train(way, begun) for way in up)),

@@ -1,0 +1,41 @@
+"""What gives an object attributes by names that stand nowhere: `State(**saved)` of a data class, `self.__dict__.update(saved)`,
+`vars(state).update(saved)`. Any of its attributes may come from there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.summary.module import Module
+
+
+def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
+    """What the attributes of an object may come from."""
+    values = module.values
+    for call in values.calls(e):
+        made = values.callee(call)
+        if isinstance(made, ast.ClassDef) and not _takes_apart(module, made):
+            yield from (k.value for k in call.keywords if k.arg is None)
+    for call in module.calls_called("update"):
+        held = _whose_attributes(call)
+        if held is not None and values.receiver(held) & values.receiver(e):
+            yield from (*call.args, *(k.value for k in call.keywords))
+
+
+def _takes_apart(module: Module, made: ast.ClassDef) -> bool:
+    """Whether a class says itself what becomes of what it is made with."""
+    return any(
+        isinstance(s, ast.FunctionDef) and s.name in ("__init__", "__new__")
+        for c in module.values.family(made)
+        for s in c.body
+    )
+
+
+def _whose_attributes(call: ast.Call) -> ast.expr | None:
+    """`o` of `o.__dict__.update(…)`, `vars(o).update(…)`"""
+    match call.func:
+        case ast.Attribute(attr="update", value=ast.Attribute(attr="__dict__", value=held)):
+            return held
+        case ast.Attribute(attr="update", value=ast.Call(func=ast.Name(id="vars"), args=[held])):
+            return held
+    return None
