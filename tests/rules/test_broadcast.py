@@ -534,3 +534,33 @@ def test_a_function_that_takes_no_step_at_first_broadcasts_itself(test: str) -> 
 def test_one_that_returns_by_a_setting_does_not(test: str) -> None:
     text = plan_of(GATHERED.format(test=test)).text
     assert text.index("agent.train()") < text.index("if first_batch:")
+
+
+# ---------------------------------------------------------------------- models that are trained in part
+
+
+@pytest.mark.parametrize(
+    ("made", "picked"),
+    [
+        ("v = [w for w in model.trainable_variables if 'head' in w.name]\n", "v"),
+        ("", "model.trainable_variables[-2:]"),
+        ("", "model.layers[-1].trainable_variables"),
+        ("", "model.get_layer('head').trainable_weights"),
+        ("head = model.layers[-1]\n", "head.trainable_variables"),
+        ("v = sum([l.trainable_variables for l in model.layers[2:]], [])\n", "v"),
+        ("v = [w for l in model.layers for w in l.trainable_weights]\n", "v"),
+        ("def head(m):\n    return [w for w in m.trainable_weights if 'head' in w.name]\n", "head(model)"),
+        ("v = list(filter(chosen, model.trainable_variables))\n", "v"),
+    ],
+)
+def test_what_is_not_trained_of_a_model_needs_rank_0s_values_too(made: str, picked: str) -> None:
+    """Ranks computed with layers of their own random weights, and trained the rest for them."""
+    loop = "for x in data:\n" + indented(TRAIN.replace(V, picked))
+    check("G2", HEAD + made, loop, "first_batch = True\n" + loop + BLOCK)
+
+
+@pytest.mark.parametrize("more", ["[tf.Variable(1.0)]", "others()"])
+def test_variables_of_no_model_are_not_left_out(more: str) -> None:
+    loop = "for x in data:\n" + indented(TRAIN.replace(V, "v"))
+    text = plan_of(f"{HEAD}v = model.trainable_variables + {more}\n{loop}").text
+    assert "hvd.broadcast_variables([*v, *opt.variables()], root_rank=0)" in text

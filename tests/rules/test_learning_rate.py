@@ -220,6 +220,18 @@ def test_optimizers_that_are_picked_from_a_dict(before: str, after: str, tail: s
     check("C5", head, before + "\n", after + "\n", tail)
 
 
+def test_an_optimizer_that_is_an_item_of_a_dictionary() -> None:
+    """What was set there was not looked for, so that a later rate stayed a single process'."""
+    source = MODEL + (
+        "opts = {}\nopts['a'] = o.SGD(0.1)\nother = {}\nother['a'] = 3\n"
+        + LOOP.replace("opt.", "opts['a'].")
+        + "opts['a'].learning_rate = 0.01\nother['a'] = 0.01\n"
+    )
+    text = plan_of(source).text
+    assert "opts['a'] = o.SGD(0.1 * hvd.size())\n" in text
+    assert "opts['a'].learning_rate = 0.01 * hvd.size()\nother['a'] = 0.01\n" in text
+
+
 @pytest.mark.parametrize(
     "opt", ["getattr(o, name)({})", "mine.make(learning_rate={})", "mine.make(lr={}, clip=1)"]
 )

@@ -217,9 +217,8 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
             )
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
     parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
-    for n in parts:
-        if kept and ast.unparse(n) == kept:
-            continue
+    own = {inner for n in parts if kept and ast.unparse(n) == kept for inner in ast.walk(n)}
+    for n in (part for part in parts if part not in own):
         bound = draft.values.bindings(n) if isinstance(n, (ast.Name, ast.Attribute)) else []
         unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
         if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):

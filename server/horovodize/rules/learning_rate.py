@@ -404,7 +404,16 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
     holder = e.value
     if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
         return True
-    return any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
+    made = draft.values.calls(holder)
+    if any(draft.module.is_optimizer(c) for c in made):
+        return True
+    return not made and any(_is_written_so(holder, u.call) for u in draft.sites.updates)
+
+
+def _is_written_so(holder: ast.expr, update: ast.Call) -> bool:
+    """Whether it is what an update applies gradients with, however that was made: `optimizers[k].apply_gradients(…)`."""
+    called = update.func.value if isinstance(update.func, ast.Attribute) else None
+    return called is not None and ast.unparse(called) == ast.unparse(holder)
 
 
 def _relative(draft: Draft, value: ast.expr) -> bool:

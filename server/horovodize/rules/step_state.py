@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
-from horovodize.summary.express_in_caller import lift
+from horovodize.summary.express_in_caller import lift, outwards
+from horovodize.summary.syntax import FUNCTIONS
 
 OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
+_SELECTING = ("list", "tuple", "sorted", "reversed", "filter", "set")
 _WITH_VARIABLES = ("tensorflow.Module", "tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
 
 
@@ -20,6 +22,9 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
     found: dict[str, str | None] = {}
     for part in _parts(draft, expression):
         base = part.value if isinstance(part, ast.Attribute) and part.attr in OF_MODEL else None
+        base = (
+            (_whole(draft, base) or base) if base is not None else None
+        )  # all of a model whose layer is trained
         if base is None and _is_model(draft, part):
             base = part
         if base is not None and not _plain_holder(draft, base):
@@ -27,6 +32,10 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
             if lifted is not None:
                 found[f"{ast.unparse(lifted)}.variables"] = None
                 continue
+        models = [lift(draft.module, m, place.way, place.depth) for m in _picked_from(draft, part)]
+        if models and all(m is not None for m in models):
+            found |= {f"{ast.unparse(m)}.variables": None for m in models if m is not None}
+            continue
         lifted = lift(draft.module, part, place.way, place.depth)
         if lifted is None:
             continue
@@ -95,6 +104,81 @@ def _parts(draft: Draft, expression: ast.expr) -> list[ast.expr]:
             if all(isinstance(part, ast.Attribute) and part.attr in OF_MODEL for part in parts):
                 return parts
     return [expression]
+
+
+def _picked_from(draft: Draft, e: ast.expr) -> list[ast.expr]:
+    """The models some of whose variables an expression picks: `[v for v in model.trainable_variables if "head" in v.name]`,
+    `head_of(model)`, `model.layers[-1].trainable_variables`. Those that it leaves out compute, too, and need rank 0's values;
+    nothing where some of it is of no model that can be seen."""
+    bindings = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path and bindings[0].value:
+        e = bindings[0].value
+    callee = draft.values.callee(e) if isinstance(e, ast.Call) else None
+    if isinstance(e, ast.Call) and isinstance(callee, FUNCTIONS):
+        own = [m for r in draft.values.returned(callee) for m in _models_in(draft, r)]
+        told = [outwards(draft.module, m, callee, e) for m in own]
+        return [m for m in told if m is not None] if None not in told else []
+    return _models_in(draft, e)
+
+
+def _models_in(draft: Draft, e: ast.expr) -> list[ast.expr]:
+    """The models of whose variables a list is made by leaving some out; none where it holds others, too."""
+    match e:
+        case ast.Attribute(attr=attr, value=base) if attr in OF_MODEL:
+            model = _whole(draft, base)
+            return [model] if model is not None and _is_seen(draft, model) else []
+        case ast.Subscript(value=whole):
+            return _models_in(draft, whole)
+        case ast.ListComp(elt=elt, generators=[one]) | ast.GeneratorExp(elt=elt, generators=[one]):
+            if isinstance(elt, ast.Name) and ast.unparse(elt) == ast.unparse(one.target):
+                return _models_in(draft, one.iter)
+            return _of_layers(draft, one, elt)
+        case ast.ListComp(elt=elt, generators=[one, other]) if ast.unparse(elt) == ast.unparse(other.target):
+            return _of_layers(draft, one, other.iter)
+        case ast.Call(func=ast.Name(id=name), args=[*_, whole]) if name in _SELECTING:
+            return _models_in(draft, whole)
+        case ast.Call(func=ast.Name(id="sum"), args=[lists, *_]):
+            return _models_in(draft, lists)
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            first, second = _models_in(draft, left), _models_in(draft, right)
+            return [*first, *second] if first and second else []
+    return []
+
+
+def _of_layers(draft: Draft, layers: ast.comprehension, variables: ast.expr) -> list[ast.expr]:
+    """The model through whose layers a list goes, to take the variables of each: `for l in model.layers[1:]`"""
+    of = layers.iter.value if isinstance(layers.iter, ast.Subscript) else layers.iter
+    if not isinstance(variables, ast.Attribute) or variables.attr not in OF_MODEL:
+        return []
+    if not isinstance(of, ast.Attribute) or of.attr != "layers":
+        return []
+    of_each = ast.unparse(variables.value) == ast.unparse(layers.target)
+    return [of.value] if of_each and _is_seen(draft, of.value) else []
+
+
+def _whole(draft: Draft, base: ast.expr) -> ast.expr | None:
+    """`model` of `model.layers[-1]`, `model.get_layer("head")`, and of a name for such a layer."""
+    bound = draft.module.scopes.reaching(base) if isinstance(base, ast.Name) else []
+    if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path and bound[0].value is not None:
+        named = bound[0].value
+        if isinstance(named, (ast.Subscript, ast.Call)):
+            return _whole(draft, named) or base
+    match base:
+        case ast.Subscript(value=ast.Attribute(attr="layers", value=model)):
+            return model
+        case ast.Call(func=ast.Attribute(attr="get_layer", value=model)):
+            return model
+        case ast.Name() | ast.Attribute():
+            return base
+    return None
+
+
+def _is_seen(draft: Draft, model: ast.expr | None) -> bool:
+    """Whether an expression is a model, and not one of several that a loop goes through."""
+    if not isinstance(model, (ast.Name, ast.Attribute)) or _plain_holder(draft, model):
+        return False
+    bound = draft.module.scopes.reaching(model) if isinstance(model, ast.Name) else []
+    return not any(b.kind == "item" for b in bound)
 
 
 def _is_model(draft: Draft, e: ast.expr) -> bool:

@@ -122,7 +122,9 @@ class Destinations:
             for table in (*p.scopes.names.values(), p.scopes.attributes)
             for bindings in table.values()
             for b in bindings
-            if any(b.anchor is t or b.anchor in walk(t) for t in targets) and (b.value is value or b.path)
+            if not isinstance(b.anchor, ast.Subscript)
+            and any(b.anchor is t or b.anchor in walk(t) for t in targets)
+            and (b.value is value or b.path)
         ]
         return bool(every) and all(self.only_trains(use, seen, peek) for b in every for use in p.uses(b))
 
@@ -145,7 +147,7 @@ class Destinations:
                 return False
             bound = [
                 b for table in (*p.scopes.names.values(), p.scopes.attributes) for found in table.values() for b in found
-                if b.anchor is target.elts[part]
+                if b.anchor is target.elts[part] and not isinstance(b.anchor, ast.Subscript)
             ]  # fmt: skip
             if not all(self.only_trains(use, seen, peek) for b in bound for use in p.uses(b)):
                 return False

@@ -22,12 +22,13 @@ def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) 
     for inner, outer in itertools.pairwise(way[: to + 1]):
         if lifted is None or inner.function is None or not isinstance(outer.node, ast.Call):
             return None
-        lifted = _out(module, lifted, inner.function, outer.node)
+        lifted = outwards(module, lifted, inner.function, outer.node)
     return lifted
 
 
-def _out(module: Module, expression: ast.expr, function: Function, call: ast.Call) -> ast.expr | None:
-    """One call outwards. Nodes keep their identity where they are unchanged, so that names in them can still be looked up."""
+def outwards(module: Module, expression: ast.expr, function: Function, call: ast.Call) -> ast.expr | None:
+    """An expression of a function as it is said where that is called; None when it can't be said there. Nodes keep their
+    identity where they are unchanged, so that names in them can still be looked up."""
     replaced: dict[ast.AST, ast.expr] = {}
     for node in walk(expression):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -62,7 +63,7 @@ def _name(module: Module, name: ast.Name, function: Function, call: ast.Call) ->
         and not binding.path
         and is_plain(binding.value)
     ):
-        return _out(module, binding.value, function, call)
+        return outwards(module, binding.value, function, call)
     return None
 
 

@@ -49,7 +49,8 @@ class Scopes:
         self.reads = reads or Reads()
         self.left_out: set[str] = set()  # names in code of the same files that is not read
         self.names: dict[ast.AST, dict[str, list[Binding]]] = defaultdict(lambda: defaultdict(list))
-        self.attributes: dict[str, list[Binding]] = defaultdict(list)  # by the attribute's own name
+        # by the attribute's own name; and items of dictionaries, by `item_name`
+        self.attributes: dict[str, list[Binding]] = defaultdict(list)
         self.star_imports: list[tuple[str, ast.ImportFrom]] = []
         self.imports: list[Binding] = []
         self._packages: set[str] | None = None  # that are imported; None: not looked for yet
@@ -304,6 +305,9 @@ class Scopes:
             case ast.Attribute():
                 binding = Binding(kind, target.attr, statement, target, value, path, operator=operator)
                 self._bound.attributes[target.attr].append(binding)
+            case ast.Subscript(slice=ast.Constant(value=str() as key)):
+                binding = Binding(kind, key, statement, target, value, path, operator=operator)
+                self._bound.attributes[item_name(key)].append(binding)
             case ast.Starred():
                 self._bind_target(target.value, kind, value, statement, (*path, -1))
             case ast.Tuple() | ast.List():
@@ -354,6 +358,11 @@ class Scopes:
         if elsewhere:  # made by calls, which may come before or after anything
             every = [b for b in every if b not in self._elsewhere]
         return reaching(self.syntax, every, use) + elsewhere
+
+
+def item_name(key: str) -> str:
+    """By what name items of a key are among the attributes: `table["rate"] = …`"""
+    return f"[{key!r}]"
 
 
 def _package(binding: Binding) -> str:

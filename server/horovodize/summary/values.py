@@ -18,7 +18,7 @@ from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
 from horovodize.summary.definitions import Definitions
 from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
-from horovodize.summary.scopes import Scopes
+from horovodize.summary.scopes import Scopes, item_name
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
@@ -173,10 +173,25 @@ class Values:
                         for k, v in zip(o.node.keys, o.node.values, strict=True):
                             if isinstance(k, ast.Constant) and k.value == key:
                                 yield v, path
+                for binding in self._items_set(e, key):
+                    yield from self._of_binding(binding, path)
             case ast.Call():
                 yield from self._of_call(e, path)
             case _:
                 return
+
+    def _items_set(self, e: ast.Subscript, key: str) -> list[Binding]:
+        """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
+        name = item_name(key)
+        self.reads.note("attribute", name)
+        bound = [b for b in self.scopes.attributes.get(name, ()) if b.kind == "assign"]
+        tables = {o.node for o in self.origins(e.value) if not o.path} if bound else set()
+        return [
+            b
+            for b in bound
+            if isinstance(b.anchor, ast.Subscript)
+            and tables & {o.node for o in self.origins(b.anchor.value) if not o.path}
+        ]
 
     def _kept(self, e: ast.Attribute) -> list[ast.expr]:
         """What a checkpoint was made with: `checkpoint.optimizer` of `tf.train.Checkpoint(optimizer=Adam(0.1))`."""
