@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import TAPE, check, divide
+from .pairs import plan_of
 
 HEAD = TAPE + "from tqdm import tqdm, trange\nfrom mine import look\n"
 DATASET = "ds = {}.shuffle(99).batch(8)\n"
@@ -95,3 +96,24 @@ def test_turns_that_a_tensor_counts_are_divided_as_one() -> None:
     call = "for e in range(3):\n    epoch(tf.constant(20))\n"
     assert "tf.range(tf.maximum(1, steps // hvd.size()))" in divide(head.format("steps") + call).text
     assert "tf.range(1000 // hvd.size())" in divide(head.format("1000") + call).text
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "for i, (x, y) in tqdm(enumerate(ds)):",
+        "for i, (x, y) in enumerate(tqdm(ds)):",
+        "for i, (x, y) in tqdm(enumerate(tqdm(ds))):",
+        "bar = tqdm(enumerate(ds), total=9)\nfor i, (x, y) in bar:",
+    ],
+)
+def test_a_number_in_a_bar_counts_the_turns(head: str) -> None:
+    """`enumerate` was not seen behind the bar: what came every 100 steps came every 100 of a rank's own."""
+    loop = f"{DATASET.format(SLICES)}{head}\n    step(x, y)\n    if i % 100 == 0:\n        look(i)\n"
+    assert "if i % max(1, 100 // hvd.size()) == 0:" in plan_of(HEAD + loop).text
+
+
+def test_a_number_that_a_bar_shows_is_the_same_on_all_ranks() -> None:
+    loop = "for i, (x, y) in tqdm(enumerate(ds)):\n    step(x, y)\n    if i >= 500:\n        break\n"
+    plan = plan_of(HEAD + DATASET.format(SLICES) + loop)
+    assert all(change.sure for change in plan.changes)

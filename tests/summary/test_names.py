@@ -118,3 +118,18 @@ def test_old_keras_brings_its_backend_with_a_star() -> None:
         name_of("from tensorflow.keras.layers import *\nlook(K.set_value)")
         != "tensorflow.keras.backend.set_value"
     )
+
+
+KEPT = (
+    "import numpy as np\nclass A:\n    def __init__(self):\n        self.rng = {}\n"
+    "    def f(self):\n        look(self.rng.shuffle)\n"
+)
+
+
+def test_a_module_that_an_object_keeps() -> None:
+    assert name_of(KEPT.format("np.random")) == "numpy.random.shuffle"
+
+
+@pytest.mark.parametrize("kept", ["np.random\n        self.rng = other()", "other", "self.rng.inner"])
+def test_what_an_object_keeps_otherwise_is_no_module(kept: str) -> None:
+    assert name_of(KEPT.format(kept)) is None
