@@ -14,7 +14,8 @@ from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.step_state import OF_MODEL
 from horovodize.rules.target_networks import blended, losses_of
-from horovodize.summary.syntax import Loop, arguments
+from horovodize.summary.express_in_caller import outwards
+from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 
 _WHAT = "Take rank 0's weights before they are kept"
 _WHY = "Before the first step each rank has its own random weights; trained with later, the ranks' models would differ."
@@ -71,6 +72,24 @@ def _taken_of(draft: Draft, value: ast.expr, statement: ast.stmt, sent: set[str]
     that are broadcast with the model."""
     if any(ast.unparse(n) in sent for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute))):
         return None
+    return _weights_in(draft, value) or next(_weights_given_back(draft, value), None)
+
+
+def _weights_given_back(draft: Draft, value: ast.expr) -> Iterator[ast.expr]:
+    """The same of a function's: `start = snapshot(model)`."""
+    for call in (n for n in ast.walk(value) if isinstance(n, ast.Call)):
+        callee = draft.values.callee(call)
+        if not isinstance(callee, FUNCTIONS):
+            continue
+        for returned in draft.values.returned(callee):
+            base = _weights_in(draft, returned)
+            told = outwards(draft.module, base, callee, call) if base is not None else None
+            if told is not None:
+                yield told
+
+
+def _weights_in(draft: Draft, value: ast.expr) -> ast.expr | None:
+    """The trained model whose weights an expression reads."""
     for n in ast.walk(value):
         if not isinstance(n, ast.Attribute):
             continue
