@@ -401,3 +401,28 @@ def test_an_optimizer_from_elsewhere_is_wrapped_where_its_rate_stays() -> None:
     text = plan_of(source).text
     assert "hvd.DistributedOptimizer(tf.keras.optimizers.get(opt))\n    model.compile(optimizer=" in text
     assert "learning_rate" not in text
+
+
+OWN = """\
+class Net(tf.keras.Model):
+    def compile(self, g_optimizer, loss):
+        super().compile()
+        self.g, self.loss = g_optimizer, loss
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            loss = self.loss(self(data[0]), data[1])
+        self.g.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {'loss': loss}
+net = Net()
+"""
+OWN_FIT = "net.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(8), epochs=3)\n"
+
+
+def test_optimizers_of_a_models_own_compile_in_a_dictionary() -> None:
+    text = plan_of(f"{MODEL}{OWN}net.compile(**dict(g_optimizer=o.SGD(0.1), loss=mse))\n{OWN_FIT}").text
+    assert "net.compile(**dict(g_optimizer=o.SGD(0.1 * hvd.size()), loss=mse))" in text
+
+
+def test_rates_of_a_models_own_compile_that_are_not_seen_are_asked_about() -> None:
+    plan = plan_of(f"{MODEL}{OWN}net.compile(**settings())\n{OWN_FIT}")
+    assert any("optimizers' rates stay as they are" in c.doubt for c in plan.changes)

@@ -40,6 +40,9 @@ _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
 )
 _WRAP = "Wrap the optimizer that the model comes with, and scale its rate"
+_SCALE = "Multiply the learning rate by the number of ranks"
+_WHY_SCALE = "A step averages size() batches: the batch is size() times larger, and so is the rate."
+_UNSCALED = "the model is compiled {}, and its optimizers' rates stay as they are; multiply them there by the number of ranks"
 _PERHAPS = (
     "it can't be seen whether this is the model that is compiled in {}, where its optimizer is wrapped and its rate scaled; "
     "if it is another one, wrap and scale its optimizer where it is compiled"
@@ -180,9 +183,13 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
             f"`{model}` is compiled {_compiled(draft, fit)}, where its optimizer has to be wrapped",
         )
         return
-    if draft.sites.own_step(fit.model) is not None or not draft.once("wrapped", fit.call):
+    if not draft.once("wrapped", fit.call):
         return
     grown = strong.model_factor(draft, fit.model)
+    if draft.sites.own_step(fit.model) is not None:  # which averages its gradients by itself
+        if grown:
+            draft.ask("K1", fit.call, _SCALE, _WHY_SCALE, _UNSCALED.format(_compiled(draft, fit)))
+        return
     lines = [
         *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
         f"{model}.optimizer = {keras_wrapper(draft)}({model}.optimizer)",

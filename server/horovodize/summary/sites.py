@@ -14,7 +14,7 @@ from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 from horovodize.summary.tf1_sites import Tf1Sites
-from horovodize.summary.unpacking import passed
+from horovodize.summary.unpacking import named, passed
 
 if TYPE_CHECKING:
     from horovodize.summary.estimators import Estimators
@@ -154,9 +154,9 @@ class Sites(Tf1Sites):
             )  # a `compile` of this module: its first argument may be anything
             given = [v for v in [passed(m, call, "optimizer", None if own else 0)] if v is not None]
             given += [
-                k.value
-                for k in call.keywords
-                if k.arg and k.arg != "optimizer" and re.search(r"opt(im(izer)?)?s?$", k.arg)
+                value
+                for name, value in named(m, call).items()
+                if name != "optimizer" and re.search(r"opt(im(izer)?)?s?$", name)
             ]
             given += [
                 a for a in call.args[0 if own else 1 :] if isinstance(a, (ast.Name, ast.Attribute, ast.Call)) and any(

@@ -18,25 +18,31 @@ def unpacks(call: ast.Call) -> bool:
 def passed(module: Module, call: ast.Call, name: str, index: int | None = None) -> ast.expr | None:
     """What a call passes for a parameter, by itself or by a dictionary that nothing changes; None where it can't be seen."""
     given = argument(call, name, index)
-    tables = [k.value for k in call.keywords if k.arg is None] if given is None else []
-    found = [item for table in tables if (item := _item(module, table, name)) is not None]
-    return found[0] if len(found) == 1 else given
+    return given if given is not None else named(module, call).get(name)
 
 
-def _item(module: Module, table: ast.expr, name: str) -> ast.expr | None:
-    """`a` of `{"name": a}`, `dict(name=a)`, and of a name that is only ever given such a dictionary."""
+def named(module: Module, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call passes by name, also by dictionaries that nothing changes."""
+    found: dict[str, ast.expr] = {}
+    for k in call.keywords:
+        found |= {k.arg: k.value} if k.arg is not None else _items(module, k.value)
+    return found
+
+
+def _items(module: Module, table: ast.expr) -> dict[str, ast.expr]:
+    """Of `{"name": a}`, `dict(name=a)`, and of a name that is only ever given such a dictionary."""
     if isinstance(table, ast.Name):
         bound = module.scopes.reaching(table)
         if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or _changes(module, table.id):
-            return None
+            return {}
         table = bound[0].value or table
     match table:
         case ast.Dict(keys=keys, values=values):
             keyed = zip(keys, values, strict=True)
-            return next((v for k, v in keyed if isinstance(k, ast.Constant) and k.value == name), None)
+            return {str(k.value): v for k, v in keyed if isinstance(k, ast.Constant)}
         case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
-            return next((k.value for k in keywords if k.arg == name), None)
-    return None
+            return {k.arg: k.value for k in keywords if k.arg is not None}
+    return {}
 
 
 def _changes(module: Module, name: str) -> bool:
