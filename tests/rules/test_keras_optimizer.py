@@ -425,4 +425,4 @@ def test_optimizers_of_a_models_own_compile_in_a_dictionary() -> None:
 
 def test_rates_of_a_models_own_compile_that_are_not_seen_are_asked_about() -> None:
     plan = plan_of(f"{MODEL}{OWN}net.compile(**settings())\n{OWN_FIT}")
-    assert any("optimizers' rates stay as they are" in c.doubt for c in plan.changes)
+    assert any("multiply its optimizers' rates there" in c.doubt for c in plan.changes)

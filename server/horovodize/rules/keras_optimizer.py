@@ -42,7 +42,9 @@ _UNSEEN = (
 _WRAP = "Wrap the optimizer that the model comes with, and scale its rate"
 _SCALE = "Multiply the learning rate by the number of ranks"
 _WHY_SCALE = "A step averages size() batches: the batch is size() times larger, and so is the rate."
-_UNSCALED = "the model is compiled {}, and its optimizers' rates stay as they are; multiply them there by the number of ranks"
+_UNSCALED = (
+    "the model is compiled with what `**` gives: multiply its optimizers' rates there by the number of ranks"
+)
 _PERHAPS = (
     "it can't be seen whether this is the model that is compiled in {}, where its optimizer is wrapped and its rate scaled; "
     "if it is another one, wrap and scale its optimizer where it is compiled"
@@ -187,8 +189,8 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         return
     grown = strong.model_factor(draft, fit.model)
     if draft.sites.own_step(fit.model) is not None:  # which averages its gradients by itself
-        if grown:
-            draft.ask("K1", fit.call, _SCALE, _WHY_SCALE, _UNSCALED.format(_compiled(draft, fit)))
+        if grown and _is_unpacked(draft, fit):
+            draft.ask("K1", fit.call, _SCALE, _WHY_SCALE, _UNSCALED)
         return
     lines = [
         *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
@@ -206,9 +208,12 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
 
 def _compiled(draft: Draft, fit: Fit) -> str:
     """Where the model of a fit is compiled, whose optimizer isn't seen."""
+    return "with what `**` gives" if _is_unpacked(draft, fit) else "in another file"
+
+
+def _is_unpacked(draft: Draft, fit: Fit) -> bool:
     text = ast.unparse(fit.model)
-    here = any(unpacks(c.call) and ast.unparse(c.model) == text for c in draft.sites.compiles)
-    return "with what `**` gives" if here else "in another file"
+    return any(unpacks(c.call) and ast.unparse(c.model) == text for c in draft.sites.compiles)
 
 
 def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrapper: bool = True) -> None:
