@@ -77,6 +77,25 @@ def test_a_step_that_is_counted_by_hand() -> None:
     assert "if step % 100 < hvd.size()" in text
 
 
+IN_FUNCTION = (
+    TAPE.replace("for epoch in range(10):\n", "def run(epoch):\n") + "for e in range(10):\n    run(e)\n"
+)
+
+
+def test_an_epoch_that_a_function_is_told() -> None:
+    read = "step = epoch * steps + i\n        if step % 100 == 0:\n            print(step, float(loss))"
+    text = plan_of(IN_FUNCTION.format(read=read)).text
+    assert "step = epoch * steps + i * hvd.size()\n" in text
+
+
+def test_another_number_that_a_function_is_told_is_no_epoch() -> None:
+    other = IN_FUNCTION.replace("for e in range(10):\n    run(e)\n", "run(3)\n")
+    assert (
+        line_with(plan_of(other.format(read="step = epoch * steps + i")).text, "step =")
+        == "step = epoch * steps + i"
+    )
+
+
 def test_a_number_that_begins_again_within_an_epoch_is_no_step_of_it() -> None:
     read = "step = epoch * steps + i\n        print(step)\n        i += 1\n        if loss < 1:\n            i = 0"
     assert line_with(plan_of(BY_HAND.format(read=read)).text, "step =") == "step = epoch * steps + i"

@@ -300,3 +300,20 @@ Backend().set_value(model.optimizer.lr, 0.01)
 def test_a_setter_of_the_programs_own_is_given_the_larger_rate() -> None:
     text = plan_of(TF + MODEL + "model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\n" + OWN_K + FIT).text
     assert OWN_K.replace("0.01", "0.01 * hvd.size()") in text
+
+
+def test_a_later_rate_grows_by_the_steps_of_its_own_optimizer() -> None:
+    """Another optimizer of the program takes steps on batches: this one's rate stayed at first, and was multiplied later."""
+    step = STEP.replace("reduce_sum", "reduce_mean").replace("\n", "\n    ").rstrip()
+    whole = step.replace("opt.", "first.").replace("(x)", "(rows)")
+    source = (
+        "import numpy as np\nrows = np.zeros((256, 4))\n"
+        + MODEL
+        + "first, opt = o.SGD(0.1), o.SGD(0.2)\n"
+        + f"for e in range(20):\n    {whole}\n    if e == 10:\n        first.learning_rate = 0.05\n"
+        + f"for x in tf.data.Dataset.from_tensor_slices(rows).batch(8):\n    {step}\nopt.learning_rate = 0.01\n"
+    )
+    text = plan_of(source).text
+    assert "first, opt = o.SGD(0.1), o.SGD(0.2 * hvd.size())" in text
+    assert "first.learning_rate = 0.05\n" in text
+    assert "opt.learning_rate = 0.01 * hvd.size()\n" in text

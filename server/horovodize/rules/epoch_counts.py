@@ -53,7 +53,7 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
                 inner is not None
                 and outer is not None
                 and outer is not inner
-                and draft.syntax.inside(inner, outer)
+                and (draft.syntax.inside(inner, outer) or _runs_in(draft, inner, outer))
             )
             if (
                 around
@@ -70,9 +70,18 @@ def _counts(draft: Draft, turn: ast.Name) -> bool:
     return told or counted.of(draft, turn) is not None or counted.all_of(draft, turn) is not None
 
 
+def _runs_in(draft: Draft, inner: Loop, outer: Loop) -> bool:
+    """Whether a function that holds a loop is only called in another."""
+    return all(any(outer in f.loops for f in way) for way in draft.drive.ways(inner))
+
+
 def _loop(draft: Draft, e: ast.expr) -> Loop | None:
-    """The loop whose turns a name counts: its variable, or a number that begins before it and goes on in each of its turns."""
+    """The loop whose turns a name counts: its variable, or a number that begins before it and goes on in each of its turns; of
+    a parameter, that of what is passed for it."""
     found = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    if len(found) == 1 and found[0].kind == "parameter":
+        told = {_loop(draft, given) for given in draft.values.passed(found[0]) if given is not e}
+        return told.pop() if len(told) == 1 else None
     loops = [s for b in found if isinstance(s := b.statement, (ast.For, ast.AsyncFor))]
     if len(loops) == len(found) == 1:
         return loops[0]

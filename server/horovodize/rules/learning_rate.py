@@ -331,7 +331,7 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 def _scale_later_settings(draft: Draft) -> None:
     for node in _settings(draft):
         setting = _set_rate(draft, node)
-        if setting is None or draft.was(setting.value, Amount) or not strong.grows(draft, None):
+        if setting is None or draft.was(setting.value, Amount) or not _grows(draft, setting.kept):
             continue
         value = setting.value
         rates_by_step.follow(draft, node, value, setting)
@@ -345,6 +345,12 @@ def _scale_later_settings(draft: Draft) -> None:
             scale_rate(draft, value)
         elif draft.decide(value, Scaled("C5")):
             _times(draft, value)
+
+
+def _grows(draft: Draft, kept: ast.expr) -> bool:
+    """Whether a rate that is set grows: by the steps that are taken with its optimizer, where those are seen."""
+    holder = kept.value if isinstance(kept, ast.Attribute) and kept.attr in _RATE_NAMES else None
+    return strong.grows(draft, holder if holder is not None and strong.sites_of(draft, holder) else None)
 
 
 def gives_rate(draft: Draft, call: ast.Call) -> bool:
