@@ -307,7 +307,7 @@ def test_a_later_rate_grows_by_the_steps_of_its_own_optimizer() -> None:
     step = STEP.replace("reduce_sum", "reduce_mean").replace("\n", "\n    ").rstrip()
     whole = step.replace("opt.", "first.").replace("(x)", "(rows)")
     source = (
-        "import numpy as np\nrows = np.zeros((256, 4))\n"
+        "import numpy as np\nrows = np.random.RandomState(0).rand(256, 4)\n"
         + MODEL
         + "first, opt = o.SGD(0.1), o.SGD(0.2)\n"
         + f"for e in range(20):\n    {whole}\n    if e == 10:\n        first.learning_rate = 0.05\n"
