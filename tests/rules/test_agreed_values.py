@@ -209,7 +209,7 @@ def test_loops_that_end_with_rows_of_which_ranks_have_other_numbers_end_with_the
     chosen = "k = np.random.choice(64, 32)\nrows = x[k][model(x[k])[:, 0].numpy() < np.random.rand(32)]\n"
     chosen += "n = len(rows) // 8\ni = 0\n"
     text = plan(STEP + "for epoch in range(9):\n" + textwrap.indent(chosen + loop, "    ")).text
-    assert "    while not any_rank(not (i < n)):\n" in text
+    assert "    while not any_rank(not (i * ranks + ranks - 1 < n)):\n" in text
 
 
 def test_loops_that_end_by_a_draw_end_together_without_asking() -> None:

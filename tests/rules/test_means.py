@@ -12,7 +12,7 @@ from horovodize.source import Document
 from horovodize.summary import summarize
 
 from .dividing import KERAS, TAPE
-from .pairs import plan_of
+from .pairs import TF, plan_of
 
 EPOCHS = """
 ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
@@ -221,3 +221,39 @@ def test_what_a_step_gives_is_a_rank_s_own() -> None:
         KERAS + "x, y = np.ones((90, 9)), np.ones(90)\n" + steps.replace('.history["val_loss"][-1]', "")
     )
     assert "val, best = hvd.broadcast_object((val, best))\n" in plan.text
+
+
+FILLED = """
+def step(a, b, kept):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(a) - b)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    {put}
+
+
+for e in range(100):
+    losses = []
+    for a, b in data:
+        step(a, b, losses)
+    if np.mean(losses) < 0.01:
+        break
+"""
+HEAD_OF_FILLED = (
+    TF
+    + "import numpy as np\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nopt = tf.keras.optimizers.SGD(0.1)\n"
+    "data = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "put", ["kept.append(float(loss))", "kept += [float(loss)]", "kept.extend([float(loss)])"]
+)
+def test_a_list_that_a_function_fills_holds_a_ranks_losses(put: str) -> None:
+    """It was taken for the empty list that it begins as: ranks left the loop by themselves, and the others waited."""
+    text = plan_of(HEAD_OF_FILLED + FILLED.format(put=put)).text
+    assert "mean_over_ranks(np.mean(losses)) < 0.01" in text
+
+
+def test_a_list_that_a_function_only_reads_is_left() -> None:
+    text = plan_of(HEAD_OF_FILLED + FILLED.format(put="print(len(kept))")).text
+    assert "if np.mean(losses) < 0.01:" in text

@@ -462,7 +462,11 @@ POWER = "(1 - 0.9 ** hvd.size())"
     [
         ("0.0", "k = 0.9 * k + 0.1 * np.mean(y)", f"0.9 ** hvd.size() * k + {POWER} * np.mean(y)"),
         ("0.0", "k += 0.1 * (np.mean(y) - k)", "(1 - (1 - 0.1) ** hvd.size()) * (np.mean(y) - k)"),
-        ("0.0", "k = k + 0.1 * (np.mean(y) - k)", "k + (1 - (1 - 0.1) ** hvd.size()) * (np.mean(y) - k)"),
+        (
+            "0.0",
+            "k = k + 0.1 * (np.mean(y) - k)",
+            "k + mean_over_ranks((1 - (1 - 0.1) ** hvd.size()) * (np.mean(y) - k))",
+        ),
         (
             "tf.Variable(0.0)",
             "k.assign(0.9 * k + 0.1 * np.mean(y))",

@@ -245,7 +245,19 @@ class Control:
                 found[ast.unparse(n.value)].append(
                     (n.value, [n.slice, *([value] if value is not None else [])])
                 )
+        for s in self.syntax.every(ast.AugAssign):  # `kept += [loss]`, of a list that a function is given
+            if isinstance(s.target, ast.Name) and isinstance(s.value, (ast.List, ast.ListComp)):
+                found[s.target.id].append((s.target, [s.value]))
+        for place, given in [change for changes in found.values() for change in changes]:
+            for passed in self._passed_for(place):
+                found[ast.unparse(passed)].append((passed, given))
         return found
+
+    def _passed_for(self, place: ast.expr) -> list[ast.Name | ast.Attribute]:
+        """What calls give a function that changes it: `losses` of `note(losses)`, where `note` appends to its parameter."""
+        bound = self.module.scopes.reaching(place) if isinstance(place, ast.Name) else []
+        told = [e for b in bound if b.kind == "parameter" for e in self.flow.values.passed(b)]
+        return [e for e in told if isinstance(e, (ast.Name, ast.Attribute))] if len(bound) == 1 else []
 
     def _same(self, place: ast.expr, e: ast.Name | ast.Attribute) -> bool:
         if isinstance(e, ast.Name):
