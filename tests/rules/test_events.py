@@ -138,7 +138,8 @@ def test_counters_wherever_they_are(counted: str) -> None:
         "n = 0\nfor e in range(9):\n    n += 1\n    for x, y in ds:\n        step(x, y)\n        if n % 100 == 0:\n"
         "            keep(model)\n",
         # counts steps and what is no step
-        "n = 0\nfor x, y in ds:\n    step(x, y)\n    n += 1\n    if n % 100 == 0:\n        keep(model)\nn += 1\n",
+        "n = 0\nfor e in range(9):\n    for x, y in ds:\n        step(x, y)\n        n += 1\n        if n % 100 == 0:\n"
+        "            keep(model)\n    n += 1\n",
         # sums what is no count
         "n = 0\nfor x, y in ds:\n    n += step(x, y)\n    if n % 100 == 0:\n        keep(model)\n",
         # a function that is told of epochs, too
@@ -1302,3 +1303,53 @@ def test_a_number_that_a_step_gives_back_is_no_count(back: str, call: str, befor
 def test_a_number_that_is_not_given_back_is_no_count(back: str, call: str) -> None:
     text = plan_of(TAPE + DATA + HANDED.format(back=back, call=call, start="0")).text
     assert "if total == 900:\n" in text
+
+
+ENDED = """\
+n = 500
+i = 1
+while {test}:
+    x, y = next(batches)
+    step(x, y)
+    if i % 100 == 0:
+        keep(model)
+    i += 1
+{again}"""
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("i < n + 1", "i < max(1, (n + 1) // hvd.size())"),
+        ("i <= n - 1", "i <= max(1, (n - 1) // hvd.size())"),
+        ("i < n", "i < n // hvd.size()"),
+    ],
+)
+@pytest.mark.parametrize("again", ["", "i = 0\nwhile i < 9:\n    look(i)\n    i += 1\n"])
+def test_where_a_loop_ends_is_divided_once(test: str, after: str, again: str) -> None:
+    """Of `n + 1`, `n` was divided, and then the sum: a loop took 1/size()**2 of its steps. That another loop uses the name
+    again hides no count."""
+    head = TAPE + DATA + "batches = iter(ds.repeat())\n"
+    text = plan_of(head + ENDED.format(test=test, again=again)).text
+    assert f"while {after}:\n" in text
+    assert "if i % max(1, 100 // hvd.size()) == 0" in text
+
+
+def test_what_begins_again_in_each_turn_counts_no_turns() -> None:
+    """How often one part is trained for the other stays."""
+    loop = "    k = 0\n    while k < 2:\n        step(x, y)\n        k += 1\n"
+    body = "batches = iter(ds.repeat())\nfor turn in range(500):\n    x, y = next(batches)\n" + loop
+    text = plan_of(TAPE + DATA + body).text
+    assert "for turn in range(500 // hvd.size()):" in text
+    assert "while k < 2:" in text
+
+
+def test_a_count_behind_a_property() -> None:
+    counting = (
+        "class Count:\n    def __init__(self):\n        self._n = 0\n    def tick(self):\n        self._n += 1\n"
+        "    @property\n    def n(self):\n        return self._n\ncount = Count()\n"
+    )
+    loop = (
+        "for x, y in ds:\n    step(x, y)\n    count.tick()\n    if count.n % 100 == 0:\n        keep(model)\n"
+    )
+    assert "if count.n % max(1, 100 // hvd.size()) == 0" in plan_of(TAPE + DATA + counting + loop).text

@@ -254,6 +254,19 @@ def test_a_list_that_a_function_fills_holds_a_ranks_losses(put: str) -> None:
     assert "mean_over_ranks(np.mean(losses)) < 0.01" in text
 
 
+@pytest.mark.parametrize("begun", ["{'loss': []}", "defaultdict(list)"])
+def test_a_list_that_a_dictionary_holds_is_filled_with_a_ranks_losses(begun: str) -> None:
+    """`history["loss"].append(loss)`: it stayed the empty list that it begins as."""
+    filled = FILLED.replace("    losses = []\n", "").replace(
+        "step(a, b, losses)", "step(a, b, history['loss'])"
+    )
+    head = f"from collections import defaultdict\n{HEAD_OF_FILLED}history = {begun}\n"
+    body = filled.replace("np.mean(losses)", "history['loss'][-1]").format(put="pass")
+    body = body.replace("step(a, b, history['loss'])", "history['loss'].append(step(a, b, 1))")
+    body = body.replace("    pass\n", "    return float(loss)\n")
+    assert "mean_over_ranks(history['loss'][-1]) < 0.01" in plan_of(head + body).text
+
+
 def test_a_list_that_a_function_only_reads_is_left() -> None:
     text = plan_of(HEAD_OF_FILLED + FILLED.format(put="print(len(kept))")).text
     assert "if np.mean(losses) < 0.01:" in text

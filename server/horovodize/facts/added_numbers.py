@@ -45,10 +45,25 @@ class AddedNumbers:
             self._known[key] = self._find(key)
         return self._known[key]
 
+    def among(self, bindings: list[Binding]) -> Counter | None:
+        """The counter that the bindings of a variable make which reach a place: `i = 0` and `i += 1` of one loop, where another
+        loop uses the name again."""
+        if not any(map(self.adds, bindings)):
+            return None
+        key = frozenset(bindings)
+        if key not in self._known:
+            self._known[key] = self._count(bindings)
+        return self._known[key]
+
     def _find(self, key: object) -> Counter | None:
         assert isinstance(key, tuple)
-        bindings = list(self._all_bindings(*key))
+        return self._count(list(self._all_bindings(*key)))
+
+    def _count(self, bindings: list[Binding]) -> Counter | None:
+        """The counter that some bindings make, those that set it and those that add to it."""
         added = [b for b in bindings if self.adds(b)]
+        if self._begins_in_each_turn(bindings, added):
+            return None
         handed = [b for b in bindings if b.kind == "parameter" and self.handed.is_handed_back(b)]
         bindings = [b for b in bindings if b not in handed]
         if not added:
@@ -200,6 +215,13 @@ class AddedNumbers:
         key = self.key(b.anchor)
         assert isinstance(key, tuple)
         return all(self.adds(o) for o in self._all_bindings(*key) if self.syntax.inside(o.anchor, loop))
+
+    def _begins_in_each_turn(self, bindings: list[Binding], added: list[Binding]) -> bool:
+        """Whether a number is set anew in each turn of the loop that brings a step its data: `k = 0`, `while k < 2:`."""
+        counted = [c[0] for b in added if (c := self.occasions.counted_at(b.statement)) is not None]
+        loops = [d.loop for drivers in counted for d in drivers]
+        begun = (b.statement for b in bindings if b not in added and b.kind == "assign")
+        return any(isinstance(s, ast.stmt) and s in loop.body for s in begun for loop in loops)
 
     def _fills(self, b: Binding) -> bool:
         """Whether a number goes on only until it has come to another: it counts what something holds.

@@ -235,9 +235,11 @@ class Control:
         """By the text of what is changed: the place, and what is put in."""
         found: dict[str, list[Change]] = defaultdict(list)
         for call in self.flow.sites.method_calls(*CHANGING):
-            f = call.func
-            if isinstance(f, ast.Attribute) and isinstance(f.value, (ast.Name, ast.Attribute)):
-                found[ast.unparse(f.value)].append((f.value, arguments(call)))
+            changed = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if isinstance(changed, ast.Subscript):  # `history["loss"].append(loss)`
+                changed = changed.value
+            if isinstance(changed, (ast.Name, ast.Attribute)):
+                found[ast.unparse(changed)].append((changed, arguments(call)))
         for n in self.syntax.every(ast.Subscript):
             if isinstance(n.ctx, ast.Store) and isinstance(n.value, (ast.Name, ast.Attribute)):
                 statement = self.syntax.statement(n)

@@ -189,6 +189,9 @@ class Counters:
                 bindings = self.values.attribute_bindings(e)
                 if bindings:
                     yield from self._of_bindings(bindings, self._numbers.key(e), known, depth)
+                elif given := self.values.read_by(e):
+                    for value in given:
+                        yield from self._read(value, known, depth - 1)
                 else:
                     yield from self._of_variables(e, known, depth)
             case ast.Call():
@@ -202,7 +205,7 @@ class Counters:
     def _of_bindings(
         self, bindings: list[Binding], key: object, known: frozenset[ast.AST], depth: int
     ) -> Iterator[Counter | None]:
-        number = self._numbers.of(key)
+        number = self._numbers.of(key) or self._numbers.among(bindings)
         if number is not None:
             yield number
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from horovodize.source.nodes import names_in, walk
+from horovodize.summary.augmented import added
 from horovodize.summary.begun_anew import begun_anew, models_of
 from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
@@ -23,6 +24,7 @@ from horovodize.summary.sites import Fit, Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, numbered, says_none
 from horovodize.summary.variables import Variables, bound_names
 
+_UP_TO = (ast.Lt, ast.LtE)
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
@@ -327,6 +329,8 @@ class Feeding:
         return False
 
     def _is_small(self, loop: Loop) -> bool:
+        if isinstance(loop, ast.While):
+            return self._counts_to_few(loop)
         e = self.iterable(loop)
         args = e.args if isinstance(e, ast.Call) else []
         if len(args) == 2 and self.kinds.constant(args[0]) == 0:
@@ -335,6 +339,17 @@ class Feeding:
             n = self.kinds.constant(args[0])
             return n is not None and n <= _SMALL
         return False
+
+    def _counts_to_few(self, loop: ast.While) -> bool:
+        """`while k < 5: … k += 1`"""
+        test = loop.test
+        if not isinstance(test, ast.Compare) or len(test.ops) > 1 or not isinstance(test.ops[0], _UP_TO):
+            return False
+        bound, text = self.kinds.constant(test.comparators[0]), ast.unparse(test.left)
+        moves = (added(s) for s in loop.body)
+        return (
+            bound is not None and bound <= _SMALL and any(m and ast.unparse(m.target) == text for m in moves)
+        )
 
     # ------------------------------------------------------------------ all of them
 

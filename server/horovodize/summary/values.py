@@ -180,6 +180,14 @@ class Values:
             case _:
                 return
 
+    def read_by(self, e: ast.Attribute) -> list[ast.expr]:
+        """What reading an attribute gives where a property of this module's classes is read: what that returns."""
+        unknown = not self.attribute_bindings(e) and self.names.of(e) is None
+        if not unknown or not self.definitions.has_method(e.attr):
+            return []
+        methods = self.definitions.methods_of(e.attr, self.receiver(e.value))
+        return [value for m in methods if is_property(m) for value in self.returned(m)]
+
     def _items_set(self, e: ast.Subscript, key: str) -> list[Binding]:
         """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
         name = item_name(key)
