@@ -217,7 +217,7 @@ class AddedNumbers:
         return all(self.adds(o) for o in self._all_bindings(*key) if self.syntax.inside(o.anchor, loop))
 
     def _begins_in_each_turn(self, bindings: list[Binding], added: list[Binding]) -> bool:
-        """Whether a number is set anew in each turn of the loop that brings a step its data: `k = 0`, `while k < 2:`."""
+        """Whether a number begins again in each turn of the loop that brings a step its data: `k = 0`, `while k < 2:`."""
         counted = [c[0] for b in added if (c := self.occasions.counted_at(b.statement)) is not None]
         loops = [d.loop for drivers in counted for d in drivers]
         begun = (b.statement for b in bindings if b not in added and b.kind == "assign")
