@@ -20,7 +20,7 @@ class WarmRestarts(tf.keras.callbacks.Callback):
         self.since += 1
         if self.since >= self.length:
             self.cycles += 1
-            self.model.save_weights(f"snapshot-{self.cycles}.h5")
+            self.model.save_weights(f"snapshot-{self.cycles}.weights.h5")
             print("restart")
             self.since = 0
             self.length *= 2

@@ -34,7 +34,7 @@ for epoch in range(EPOCHS):
     current = float(losses.result())
     if current < best - 1e-6:
         best, best_weights, waited = current, model.get_weights(), 0
-        model.save_weights("best.h5")
+        model.save_weights("best.weights.h5")
     else:
         waited += 1
         if waited == PATIENCE // 2:
@@ -44,4 +44,4 @@ for epoch in range(EPOCHS):
             break
 if best_weights is not None:
     model.set_weights(best_weights)
-model.save_weights("final.h5")
+model.save_weights("final.weights.h5")
