@@ -33,6 +33,16 @@ for x in tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(8):
         ),
         ("1.0", "mean += 0.1 * (loss - mean)", "mean += (1 - (1 - 0.1) ** hvd.size()) * (loss - mean)"),
         (
+            "1.0",
+            "mean = mean + 0.1 * (loss - mean)",
+            "mean = mean + (1 - (1 - 0.1) ** hvd.size()) * (loss - mean)",
+        ),
+        (
+            "1.0",
+            "mean = mean - 0.1 * (mean - loss)",
+            "mean = mean - (1 - (1 - 0.1) ** hvd.size()) * (mean - loss)",
+        ),
+        (
             "None",
             "mean = loss if mean is None else k * mean + (1 - k) * loss",
             "mean = loss if mean is None else k ** hvd.size() * mean + (1 - k ** hvd.size()) * loss",

@@ -44,9 +44,7 @@ def forget_as_fast(draft: Draft) -> None:
                 if last is not None:
                     _look_at_as_many(draft, test, *last)
                 if b is not None and b.value is not None and counted.is_by_step(draft, b.statement):
-                    step = b.statement.op if isinstance(b.statement, ast.AugAssign) else None
-                    adds = isinstance(step, ast.Add) if step is not None else None
-                    mix_number(draft, ast.unparse(e), _mixed(b.value), adds)
+                    mix_number(draft, ast.unparse(e), _mixed(b.value), _adds(b))
 
 
 def _ends(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
@@ -112,11 +110,14 @@ def _all_of(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
 
 
 def _is_moved_on(draft: Draft, text: str, b: Binding) -> bool:
-    statement = b.statement
-    if b.path or b.value is None or not _is_in_each_turn(draft, statement):
+    if b.path or b.value is None or not _is_in_each_turn(draft, b.statement):
         return False
-    adds = isinstance(statement.op, ast.Add) if isinstance(statement, ast.AugAssign) else None
-    return is_moving_average(draft, text, _mixed(b.value), adds)
+    return is_moving_average(draft, text, _mixed(b.value), _adds(b))
+
+
+def _adds(b: Binding) -> bool | None:
+    """Whether a number is moved on by what is added to it, or taken off it; None where it is set to a mixture."""
+    return isinstance(b.operator, ast.Add) if b.operator is not None else None
 
 
 def _is_in_each_turn(draft: Draft, statement: ast.AST) -> bool:
