@@ -197,7 +197,7 @@ class Draws:
     def _is_counted(self, held: ast.Attribute) -> bool:
         """Whether something is added to what an object holds, which is a number then: `self.epoch += 1`."""
         bound = self.module.values.attribute_bindings(held)
-        return any(isinstance(b.statement, ast.AugAssign) for b in bound)
+        return any(b.kind == "augment" for b in bound)
 
     def _default(self, option: str) -> ast.expr | None:
         """The default of an option of the command line: of `add_argument("--seed", default=7)`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePath
 
+from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, position
@@ -180,23 +181,23 @@ class HorovodUse:
         }
         return found.pop() if len(found) == 1 else None
 
-    def _changed_by(self, name: ast.Name) -> list[ast.AugAssign]:
+    def _changed_by(self, name: ast.Name) -> list[ast.stmt]:
         """The statements such as `rate *= …` that may have changed a name before it is read."""
-        bound = (b.statement for b in self.module.scopes.reaching(name))
-        return [s for s in bound if isinstance(s, ast.AugAssign)]
+        bound = self.module.scopes.reaching(name)
+        return [b.statement for b in bound if b.kind == "augment" and isinstance(b.statement, ast.stmt)]
 
-    def _factor_after(self, changed: list[ast.AugAssign], depth: int) -> int | None:
+    def _factor_after(self, changed: list[ast.stmt], depth: int) -> int | None:
         """The same after the last of these, if that is done once, whatever happens."""
         last = max(changed, key=position)
-        syntax = self.module.syntax
-        if not isinstance(last.op, ast.Mult | ast.Div | ast.FloorDiv):
+        syntax, change = self.module.syntax, augmented(last)
+        if change is None or not isinstance(change.operator, ast.Mult | ast.Div | ast.FloorDiv):
             return None
         if syntax.conditions(last) or syntax.loops(last):
             return None
-        before, by = self._factor(last.target, depth + 1), self._factor(last.value, depth + 1)
+        before, by = self._factor(change.target, depth + 1), self._factor(change.value, depth + 1)
         if before is None or by is None:
             return None
-        return before + by if isinstance(last.op, ast.Mult) else before - by
+        return before + by if isinstance(change.operator, ast.Mult) else before - by
 
     def _is_argument(self, e: ast.Attribute) -> bool:
         """Whether a value is one that the script was started with, and that nothing sets: `args.lr`."""
