@@ -106,6 +106,17 @@ FIXES = [
         + FIT,
         ("SGD(rate * hvd.size())", "SGD(rate)"),
     ),
+    *(
+        (
+            "HVD309",
+            CALLBACKS.replace("SGD(0.01", "SGD(rate").replace(
+                "optimizer = ", f"rate = 0.01\n{grown}\noptimizer = ", 1
+            )
+            + FIT,
+            ("SGD(rate * hvd.size())", "SGD(rate)"),
+        )
+        for grown in ("rate *= hvd.size()", "rate = rate * hvd.size()", "rate = hvd.size() * rate")
+    ),
     (
         "HVD310",
         CALLBACKS
