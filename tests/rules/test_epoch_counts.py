@@ -96,6 +96,12 @@ def test_another_number_that_a_function_is_told_is_no_epoch() -> None:
     )
 
 
+def test_an_epoch_that_a_function_hands_to_itself_is_left() -> None:
+    again = "    if again:\n        run(epoch)\n        run(epoch)\nfor e in range(10):"
+    program = IN_FUNCTION.replace("for e in range(10):", again).format(read="step = epoch * steps + i")
+    assert line_with(plan_of(program).text, "step =") == "step = epoch * steps + i"
+
+
 def test_a_number_that_begins_again_within_an_epoch_is_no_step_of_it() -> None:
     read = "step = epoch * steps + i\n        print(step)\n        i += 1\n        if loss < 1:\n            i = 0"
     assert line_with(plan_of(BY_HAND.format(read=read)).text, "step =") == "step = epoch * steps + i"

@@ -10,6 +10,7 @@ import ast
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import Draft
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 
 _WHAT = "Let it count the steps of all ranks"
@@ -75,12 +76,14 @@ def _runs_in(draft: Draft, inner: Loop, outer: Loop) -> bool:
     return all(any(outer in f.loops for f in way) for way in draft.drive.ways(inner))
 
 
-def _loop(draft: Draft, e: ast.expr) -> Loop | None:
+def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> Loop | None:
     """The loop whose turns a name counts: its variable, or a number that begins before it and goes on in each of its turns; of
     a parameter, that of what is passed for it."""
     found = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
     if len(found) == 1 and found[0].kind == "parameter":
-        told = {_loop(draft, given) for given in draft.values.passed(found[0]) if given is not e}
+        if found[0] in seen:
+            return None  # a function that calls itself
+        told = {_loop(draft, given, seen | {found[0]}) for given in draft.values.passed(found[0])}
         return told.pop() if len(told) == 1 else None
     loops = [s for b in found if isinstance(s := b.statement, (ast.For, ast.AsyncFor))]
     if len(loops) == len(found) == 1:
