@@ -81,10 +81,16 @@ def test_a_step_that_draws_its_rows_itself(rows: str) -> None:
     assert not any("given the same rows" in c.doubt for c in changes)
 
 
-@pytest.mark.parametrize("rows", ["data[k:k + n]", "np.take(data, np.arange(k, k + n), axis=0, mode='wrap')"])
-def test_noise_makes_no_rows_another_ranks(rows: str) -> None:
+def test_noise_makes_no_rows_another_ranks() -> None:
+    rows = "np.take(data, np.arange(k, k + n), axis=0, mode='wrap')"
     changes = plan_of(TAPE.format(rows=rows)).changes
     assert any("given the same rows" in c.doubt for c in changes)
+
+
+def test_a_step_that_selects_its_rows_itself_is_told_those_of_its_rank() -> None:
+    made = plan_of(TAPE.format(rows="data[k:k + n]"))
+    assert "train_one(32, own_k)" in made.text
+    assert not any("given the same rows" in c.doubt for c in made.changes)
 
 
 ACCUMULATED = """\

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.cursors import cursors_of, deals_by_cursor
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.handed_counts import HandedCounts
@@ -17,7 +18,6 @@ from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.source.nodes import walk
 from horovodize.summary.augmented import Augmented, augmented
 from horovodize.summary.binding import Binding
-from horovodize.summary.cursors import cursors_of, deals_by_cursor
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Loop, is_one

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from horovodize.facts.cursors import cursors_of
+from horovodize.facts.turn_uses import derived_from, uses_of
 from horovodize.source.nodes import walk
-from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, Feeding, Kind
-from horovodize.summary.selecting import derived_from, uses_of
 from horovodize.summary.syntax import FUNCTIONS, Loop, numbered
 
 _COPYING = ("list", "tuple")
@@ -43,7 +43,9 @@ class Dealt:
         which it is selected. The number itself goes on counting (see `rules/ranges`)."""
         loop = driver.loop
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
-            given: list[ast.expr] = [use for c in cursors_of(self.feeding, driver) for use in c.selecting]
+            given: list[ast.expr] = [
+                use for c in cursors_of(self.feeding, driver) for use in c.uses.selecting
+            ]
             return derived_from(loop, given + self._asked(loop))
         target, e = loop.target, loop.iter
         while isinstance(e, ast.Call):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from horovodize.facts.generators import COMPUTING
 from horovodize.facts.sources import SEEDS, STATELESS
+from horovodize.facts.turn_uses import uses_of
 from horovodize.facts.uniform import Uniformity
 from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import FUNCTIONS, arguments
 
 _FAR = 2000  # nodes that what a function gives is made of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from horovodize.facts.cursors import deals_by_cursor
 from horovodize.facts.games import is_game
 from horovodize.source.nodes import walk
-from horovodize.summary.cursors import deals_by_cursor
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.calls import is_known
+from horovodize.facts.turn_uses import uses_of
 from horovodize.rules import data, generators, loop_exits, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
@@ -12,7 +13,6 @@ from horovodize.rules.drawing import ORDER
 from horovodize.rules.ranges import EVERYTHING, counts_from, deal_pairs, divide_from
 from horovodize.rules.shares import WHY, change_count, counts_a_share, feeding, wrap
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.selecting import uses_of
 
 _BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
 

@@ -149,18 +149,24 @@ def read_as_all(draft: Draft, read: ast.expr, rule: str) -> tuple[Edit, ...]:
 
 
 def last_turn(draft: Draft, read: ast.expr) -> str | None:
-    """The last number that a loop's variable has, on a rank as alone, as text."""
+    """The last number that a loop's variable has, or what is one more than that, on a rank as alone, as text."""
     rounds = _rounds(draft, read)
-    return rounds.last if rounds is not None else None
+    if rounds is None or not rounds[1]:
+        return rounds[0].last if rounds is not None else None
+    last, more = _shifted(ast.parse(rounds[0].last, mode="eval").body)
+    more += rounds[1]
+    text = f"({ast.unparse(last)})" if needs_parentheses(last) else ast.unparse(last)
+    return f"{text} {'+' if more > 0 else '-'} {abs(more)}" if more else text
 
 
 def is_last_turn(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
     """Whether `step == bound`, or `step + 1 == bound`, is of the last turn of a loop, which has the same number on a rank as
     alone."""
     step, more = _shifted(number)
-    rounds = _rounds(draft, step)
-    if rounds is None:
+    found = _rounds(draft, step)
+    if found is None:
         return False
+    rounds, more = found[0], more + found[1]
     known = draft.facts.feeding.kinds.constant(bound)
     if known is not None and rounds.known is not None:
         return known == rounds.known + more
@@ -176,9 +182,18 @@ def _shifted(e: ast.expr) -> tuple[ast.expr, int]:
     return e, 0
 
 
-def _rounds(draft: Draft, read: ast.expr) -> InRounds | None:
+def _rounds(draft: Draft, read: ast.expr) -> tuple[InRounds, int] | None:
+    """(how a loop ends whose variable is read, by how much what is read is more than that): 1 of `step = i + 1`."""
     bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
-    return draft.decision(bound[0].statement, InRounds) if len(bound) == 1 else None
+    if len(bound) != 1:
+        return None
+    rounds = draft.decision(bound[0].statement, InRounds)
+    if rounds is not None:
+        return rounds, 0
+    value = bound[0].value if bound[0].kind == "assign" and not bound[0].path else None
+    step, more = _shifted(value) if value is not None else (None, 0)
+    found = _rounds(draft, step) if step is not None else None
+    return (found[0], found[1] + more) if found is not None else None
 
 
 def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:

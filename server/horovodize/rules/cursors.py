@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.cursors import Cursor
 from horovodize.plan import Decision
-from horovodize.rules import strong
-from horovodize.rules.decisions import Decided, Divided, Fewer, OfAll
+from horovodize.rules import own_numbers, strong
+from horovodize.rules.decisions import Decided, Divided, Fewer
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.ranges import EVERYTHING
 from horovodize.rules.shares import DIVIDE_STEPS, WHY
 from horovodize.rules.unseen_counts import only_shows
 from horovodize.source import Edit
-from horovodize.summary.cursors import Cursor
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, is_one
 
@@ -32,7 +32,12 @@ _ASKED = (
 
 def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str) -> bool:
     """Says of a loop that its batches can't be dealt out; whether that is so."""
-    unsteady = [c.name for c in cursors if c.step is None or not draft.can_insert(driver.loop.body[0])]
+    first = driver.loop.body[0]
+    unsteady = [
+        c.name
+        for c in cursors
+        if c.step is None or not draft.can_insert(first) or not own_numbers.can_give(draft, c.uses)
+    ]
     if unsteady:
         draft.note(
             rule,
@@ -85,7 +90,7 @@ def _read_as_all(draft: Draft, loop: ast.While, cursor: Cursor, rule: str, ranks
     for decision in (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.If)):
         test = decision.test
         read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id == cursor.name]
-        if not read or any(n in cursor.selecting for n in read) or draft.was(test, Decided):
+        if not read or any(n in cursor.uses.selecting for n in read) or draft.was(test, Decided):
             continue
         if any(
             isinstance(n, (ast.Break, ast.Continue, ast.Return)) for s in decision.body for n in ast.walk(s)
@@ -122,11 +127,10 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
         value = _moved(draft, cursor, turns, ranks or SIZE, None)
         edits = [
             draft.before(loop.body[0], [f"{own} = {value}"]),
-            *(Edit(draft.module.span(use), own) for use in cursor.selecting),
+            *own_numbers.give(draft, cursor.uses, cursor.name, own, rule),
         ]
-        for use in cursor.selecting:
-            draft.decide(use, OfAll(rule))
-        draft.change(rule, cursor.selecting[0], _WHAT, WHY, edits, decision=Decision.SHARED)
+        place = next(iter((*cursor.uses.selecting, *(t.call for t in cursor.uses.told))), loop)
+        draft.change(rule, place, _WHAT, WHY, edits, decision=Decision.SHARED)
 
 
 def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None) -> str:

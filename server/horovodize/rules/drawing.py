@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from horovodize.facts.cursors import deals_by_cursor, moved, passes
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
@@ -21,7 +22,6 @@ from horovodize.rules.seeds_apart import is_order, seed_generator
 from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
-from horovodize.summary.cursors import deals_by_cursor, moved, passes
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, arguments, has_unpacking

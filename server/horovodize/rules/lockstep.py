@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.answers import Uniform, Varies
+from horovodize.facts.cursors import cursors_of
 from horovodize.facts.exits import deciding, exits, skips, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import (
@@ -29,7 +30,6 @@ from horovodize.rules.loop_exits import compared, counts_up
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.syntax import CALLABLES, Loop, argument, end, position
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from horovodize.facts.cursors import cursors_of
 from horovodize.rules import (
     arrays,
     averages,
@@ -24,7 +25,6 @@ from horovodize.rules.lockstep import keep_in_step
 from horovodize.rules.own_experience import plays
 from horovodize.rules.ranges import EVERYTHING, divide_range, divide_rest
 from horovodize.rules.shares import PLENTY, begins, change_count, counts_a_share, feeding
-from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import COMPREHENSIONS, argument
 

@@ -6,6 +6,7 @@ import ast
 
 from horovodize.catalogue import is_hook
 from horovodize.facts.counter_kinds import CounterKind
+from horovodize.facts.cursors import cursors_of
 from horovodize.facts.exits import exits, tests
 from horovodize.rules import cursors, loop_exits, resume, strong
 from horovodize.rules.decisions import Fewer, Shared, Unseen
@@ -13,7 +14,6 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ends_loop
 from horovodize.rules.ranges import EVERYTHING, STORED, counts_ranks
 from horovodize.rules.shares import change_count, counts_a_share, feeding, is_none
-from horovodize.summary.cursors import cursors_of
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 

@@ -11,15 +11,15 @@ import ast
 
 from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.restored_numbers import RESUMING
+from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
-from horovodize.rules import averages, counted, nested, resume, strong
+from horovodize.rules import averages, counted, nested, own_numbers, resume, strong
 from horovodize.rules.decisions import (
     Amount,
     Decided,
     Divided,
     Fewer,
     InRounds,
-    OfAll,
     Shared,
     Strided,
     Unseen,
@@ -30,7 +30,6 @@ from horovodize.rules.shares import DIVIDE_STEPS, PLENTY, WHY, change_count, cou
 from horovodize.rules.unseen_counts import is_shown
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
-from horovodize.summary.selecting import uses_of
 from horovodize.summary.syntax import argument
 
 EVERYTHING = "every rank trains on all of it"
@@ -90,7 +89,7 @@ def _selects(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     """Whether the variable of a loop selects data, rather than the number of a schedule alone."""
     variable = _variable(driver.loop, e)
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
-    return uses is None or bool(uses.selecting) or not uses.counting
+    return uses is None or bool(uses.selecting or uses.told) or not uses.counting
 
 
 def _turns_so_far(draft: Draft, driver: Driver) -> list[Edit]:
@@ -299,7 +298,10 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
     counting = [n for n in uses.counting if not is_shown(draft, n)] if uses is not None else []
-    if variable is None or uses is None or not (counting or averaged):
+    if uses is not None and not own_numbers.can_give(draft, uses):
+        _leave(draft, driver, e, rule)
+        return
+    if variable is None or uses is None or not (counting or averaged or uses.told):
         edits = _own_numbers(draft, e, rule) or wrap(draft, e, "shard", rule)
         what = "Give every rank its own batches" if driver.indexed else DIVIDE_STEPS
         if edits:
@@ -309,14 +311,12 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         return
     draft.divided = True
     own = draft.fresh(f"own_{variable.id}")
-    for use in uses.selecting:
-        draft.decide(use, OfAll(rule))
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
     opening, closing = ("(", ")") if within else ("", "")
     edits = (
         *_counted(draft, driver.loop, e, uses.counting, averaged, rule),
         *Edit.around(draft.module.span(variable), opening, f", {own}{closing}"),
-        *(Edit(draft.module.span(use), own) for use in uses.selecting),
+        *own_numbers.give(draft, uses, variable.id, own, rule),
     )
     draft.change(rule, e, _COUNT_ALIKE, WHY, edits, decision=Decision.SHARED)
 
@@ -375,8 +375,14 @@ def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:
     if any(feeding(draft).kinds.is_endless(z) for z in zipped):
         return False
     uses = [u for n in names if (u := uses_of(feeding(draft), loop, n.id)) is not None]
-    counts, selects = any(u.counting for u in uses), any(u.selecting for u in uses)
-    if len(uses) < len(names) or not counts or not selects or not draft.decide(e, Shared(rule)):
+    counts, selects = any(u.counting for u in uses), any(u.selecting or u.told for u in uses)
+    if (
+        not all(own_numbers.can_give(draft, u) for u in uses)
+        or len(uses) < len(names)
+        or not counts
+        or not selects
+        or not draft.decide(e, Shared(rule))
+    ):
         return False
     draft.divided = True
     own = {n.id: draft.fresh(f"own_{n.id}") for n in names}
@@ -385,7 +391,11 @@ def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:
     edits = (
         Edit(span, f"{pair_text}, ({', '.join(own.values())})"),
         *Edit.around(draft.module.span(e), f"{draft.helper('rounds')}(list(", "))"),
-        *(Edit(draft.module.span(use), own[use.id]) for u in uses for use in u.selecting),
+        *(
+            e
+            for n, u in zip(names, uses, strict=True)
+            for e in own_numbers.give(draft, u, n.id, own[n.id], rule)
+        ),
     )
     draft.change(rule, e, _COUNT_ALIKE, WHY, edits, decision=Decision.SHARED)
     return True

@@ -4,101 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
-from horovodize.summary.turn_picks import Picked, picked_by
-from horovodize.summary.variables import NUMBERS, Variables, bound_names, is_number
+from horovodize.summary.variables import bound_names, is_number
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
 
 
 _TRAINING = {"apply_gradients", "minimize", "train_on_batch", "fit", "run"}
-_NUMBERS = {"min", "max", "minimum", "maximum", "amin", "amax", "int", "round", "floor", "ceil"}
+_FAR = 3  # functions that a number is followed through
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
-
-
-@dataclass(frozen=True)
-class Uses:
-    """The places in a loop's body that read its variable."""
-
-    selecting: list[ast.Name]
-    counting: list[ast.Name]
-
-
-def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
-    """What the variable of a loop is used for; None where its body binds it again."""
-    body = [n for s in loop.body for n in walk(s)]
-    of = feeding.variables.of
-    names = [n for n in body if isinstance(n, ast.Name) and n.id == variable and of(n) == variable]
-    if any(not isinstance(n.ctx, ast.Load) for n in names):
-        return None
-    selected = [*_selectors(feeding, body, variable), *_picking_rows(feeding, body)]
-    chosen = {n for root in selected for n in walk(root) if isinstance(n, ast.Name)}
-    return Uses([n for n in names if n in chosen], [n for n in names if n not in chosen])
-
-
-def _picking_rows(feeding: Feeding, body: list[ast.AST]) -> list[ast.AST]:
-    """Tests that pick the rows of a turn, `x = a if i % 2 else b`: a rank's own number does. Not where something is drawn."""
-    tests = [n.test for n in body if isinstance(n, (ast.If, ast.IfExp))]
-    return [
-        test
-        for test in tests
-        if any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in walk(test))
-        and picked_by(feeding, test) is Picked.ROWS
-        and not any(feeding.is_drawn(n) for n in walk(feeding.syntax.parent[test]))
-    ]
-
-
-def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
-    """The names that a loop's body sets from some expressions in it, in one step or several: from uses of its variable."""
-    found: set[str] = set()
-    for _ in range(3):
-        for n in (n for s in loop.body for n in walk(s)):
-            if isinstance(n, ast.Assign) and (
-                names_in(n.value) & found or any(u in walk(n.value) for u in uses)
-            ):
-                found |= {name for target in n.targets for name in names_in(target)}
-    return found
-
-
-def _selectors(feeding: Feeding, body: list[ast.AST], variable: str) -> list[ast.AST]:
-    """The expressions by which data is selected: slices, arguments of what reads a batch, and what names in those are set
-    from."""
-    variables = feeding.variables
-    settings = [*_settings(body, variables), *(pair for n in body for pair in variables.numbered(n))]
-    derived = {variable}
-    for _ in range(3):
-        for value, targets in settings:
-            if _is_number(value) and variables.mentions(value, derived):
-                derived |= targets
-    found: list[ast.AST] = []
-    inside = set[str]()
-    for n in body:
-        if (
-            isinstance(n, ast.Subscript)
-            and isinstance(n.ctx, ast.Load)
-            and variables.mentions(n.slice, derived)
-            and not is_from_schedule(feeding, n, body)
-            and not picks_what_trains(feeding, n, body)
-        ):
-            found.append(n.slice)
-        elif isinstance(n, ast.Call) and selects(feeding, n, derived):
-            found += arguments(n)
-            inside |= _selected_inside(feeding, n, derived)
-    wanted = inside | {d for d in derived if any(variables.mentions(root, {d}) for root in found)}
-    for _ in range(3):  # `start = i * n`, from the slice back to the variable
-        for value, targets in settings:
-            if targets & (wanted - {variable}) and value not in found:
-                found.append(value)
-                wanted |= {d for d in derived if variables.mentions(value, {d})}
-    return found
 
 
 def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
@@ -129,21 +49,6 @@ def _is_run(feeding: Feeding, e: ast.expr) -> bool:
         return parent.args[:1] == [e]
     runs = isinstance(parent.func, ast.Attribute) and parent.func.attr == "run"
     return parent.func is e or (runs and parent.args[:1] == [e])
-
-
-def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.expr, set[str]]]:
-    """(value, the variables that are set from it)."""
-    for n in body:
-        if isinstance(n, ast.Assign):
-            yield n.value, {name for target in n.targets for name in variables.set_in(target)}
-
-
-def _is_number(value: ast.expr) -> bool:
-    """Whether what is made of numbers is one again: not what a function gives, other than `min` and such."""
-    if not isinstance(value, ast.Call):
-        return True
-    called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-    return called in _NUMBERS | NUMBERS
 
 
 def is_indexed(feeding: Feeding, loop: Loop) -> bool:
@@ -205,7 +110,7 @@ def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
     """Whether a call selects data by one of some variables: it reads a batch, or its function subscripts with it."""
     given = arguments(call)
     if not any(feeding.variables.mentions(a, variables) for a in given):
-        return bool(_selected_inside(feeding, call, variables))
+        return bool(selected_inside(feeding, call, variables))
     last = feeding.names.last(call.func)
     if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
         if not _hands_nothing_over(feeding, call):
@@ -226,27 +131,33 @@ def _hands_nothing_over(feeding: Feeding, call: ast.Call) -> bool:
     )
 
 
-def _indexes_with(feeding: Feeding, call: ast.Call, tainted: set[str]) -> bool:
-    """Whether a function of this module subscripts with what a call passes it from the loop's variable."""
-    callee = feeding.values.callee(call)
+def _indexes_with(feeding: Feeding, call: ast.Call, tainted: set[str], far: int = _FAR) -> bool:
+    """Whether a function of this module subscripts with what a call passes it from the loop's variable, or one that it hands
+    that on to."""
+    callee = feeding.values.callee(call) if far else None
     if not isinstance(callee, FUNCTIONS):
         return False
+    given = arguments(call)
     parameters = {
         b.name
         for bindings in feeding.module.scopes.names[callee].values()
         for b in bindings
         if b.kind == "parameter"
-        and any(feeding.variables.mentions(v, tainted) for v in feeding.values.passed(b) if v in call.args)
+        and any(feeding.variables.mentions(v, tainted) for v in feeding.values.passed(b) if v in given)
     }
+    if not parameters:
+        return False
+    body = [n for s in callee.body for n in walk(s)]
     return any(
         isinstance(n, ast.Subscript)
         and isinstance(n.ctx, ast.Load)
         and not parameters.isdisjoint(names_in(n.slice))
-        for n in walk(callee)
-    )
+        and not is_from_schedule(feeding, n, body)
+        for n in body
+    ) or any(isinstance(n, ast.Call) and _indexes_with(feeding, n, parameters, far - 1) for n in body)
 
 
-def _selected_inside(feeding: Feeding, call: ast.Call, tainted: set[str]) -> set[str]:
+def selected_inside(feeding: Feeding, call: ast.Call, tainted: set[str]) -> set[str]:
     """The attributes by which a method of the same object selects data, of those that a loop sets from its variable:
     `self.start = i * n`, then `self.get()`."""
     if not isinstance(call.func, ast.Attribute):

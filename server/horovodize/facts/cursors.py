@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.turn_uses import Uses, uses_of_moved
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver, Feeding, Kind
@@ -28,12 +29,12 @@ class Cursor:
     step       by how much each turn moves it on, where that is the same in every turn, and after all that it selects; else
                None. Then also:
     first      its value before the loop's first turn
-    selecting  the places that select by it"""
+    uses       what it is used for in the loop's body"""
 
     name: str
     step: ast.expr | None = None
     first: ast.expr | None = None
-    selecting: tuple[ast.Name, ...] = ()
+    uses: Uses = field(default_factory=Uses)
 
 
 # In a function by itself, variables are known by their names.
@@ -55,7 +56,7 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
     found = []
     fed: set[ast.AST] | None = None
     for name in sorted(moved - _own_names(loop)):
-        selectors, selecting = _selection(feeding, body, name)
+        selectors = _selectors(feeding, body, name)
         if driver.kind is not Kind.RANGE:  # what is given the loop's own batch, too, selects none
             own = _own_names(loop)
             selectors = {s for s in selectors if not (isinstance(s, ast.Call) and variables.mentions(s, own))}
@@ -63,9 +64,9 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
             continue
         if fed is None:
             fed = _fed(feeding, driver)
-        if fed.isdisjoint(selectors):
+        if fed.isdisjoint(selectors) and not any(_leads_to_step(feeding, s, driver) for s in selectors):
             continue
-        found.append(_steady(feeding, loop, name, selecting) or Cursor(name))
+        found.append(_steady(feeding, loop, name) or Cursor(name))
     return found
 
 
@@ -182,11 +183,10 @@ def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
 # ---------------------------------------------------------------------- what selects
 
 
-def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[ast.AST], list[ast.Name]]:
-    """(the subscripts and calls that select by a variable, the places where they read it)."""
+def _selectors(feeding: Feeding, body: list[ast.AST], name: str) -> set[ast.AST]:
+    """The subscripts and calls that select by a variable."""
     variables = feeding.variables
     derived = _derived(body, name, variables)
-    roots: list[ast.AST] = []
     selectors = set[ast.AST]()
     for n in body:
         if (
@@ -196,7 +196,6 @@ def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[as
             and not is_from_schedule(feeding, n, body)
         ):
             selectors.add(n)
-            roots.append(n.slice)
         elif (
             isinstance(n, ast.Call)
             and not is_number(n)
@@ -204,16 +203,12 @@ def _selection(feeding: Feeding, body: list[ast.AST], name: str) -> tuple[set[as
             and selects(feeding, n, {d for d in derived if "." not in d})
         ):
             selectors.add(n)
-            roots += [a for a in n.args if variables.mentions(a, derived)]
-    wanted = {d for d in derived if any(variables.mentions(r, {d}) for r in roots)}
-    for _ in range(3):  # from the slice back to the variable
-        for value, targets in _settings(body, variables):
-            if targets & (wanted - {name}) and value not in roots:
-                roots.append(value)
-                wanted |= {d for d in derived if variables.mentions(value, {d})}
-    read = [n for root in roots for n in walk(root) if isinstance(n, ast.Name) and n.id == name]
-    uses = {n for n in read if variables.of(n) == name}
-    return selectors, [n for n in body if isinstance(n, ast.Name) and n in uses]
+    return selectors
+
+
+def _leads_to_step(feeding: Feeding, selector: ast.AST, driver: Driver) -> bool:
+    """Whether a function that selects takes the step, too: `train_one(i)`."""
+    return isinstance(selector, ast.Call) and feeding.drive.reaches(selector, {*driver.steps})
 
 
 def _derived(body: list[ast.AST], name: str, variables: Variables) -> set[str]:
@@ -248,29 +243,35 @@ def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.e
 # ---------------------------------------------------------------------- the same in every turn
 
 
-def _steady(feeding: Feeding, loop: Loop, name: str, selecting: list[ast.Name]) -> Cursor | None:
+def _steady(feeding: Feeding, loop: Loop, name: str) -> Cursor | None:
     """A cursor that every turn moves on by as much, after all that it selects."""
     body = [n for s in loop.body for n in walk(s)]
     moves = [(t, s) for t, s in _moves(body) if ast.unparse(t) == name]
-    if len(moves) != 1 or moves[0][1] not in loop.body or not selecting:
+    if len(moves) != 1 or moves[0][1] not in loop.body:
         return None
     target, statement = moves[0]
     if any(isinstance(n, ast.Continue) for n in body) or not isinstance(target, ast.Name):
+        return None
+    uses = uses_of_moved(feeding, body, name, [statement])
+    reads = [*uses.selecting, *(t.call for t in uses.told)]
+    if uses.mixed or not reads:
         return None
     step = _added(statement)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     of = feeding.variables.of
     if step is None or sum(of(n) == name for n in stored) != 1 or names_in(step) & {n.id for n in stored}:
         return None
-    if any(end(use) > position(statement) for use in selecting):
+    if any(end(use) > position(statement) for use in reads):
         return None
+    loaded = (n for n in body if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load))
+    named = next((n for n in loaded if of(n) == name), None)
     scopes = feeding.module.scopes
-    before = [b for b in scopes.reaching(selecting[0]) if b.statement is not statement]
+    before = [b for b in scopes.reaching(named) if b.statement is not statement] if named is not None else []
     firsts = [b.value for b in before if b.kind == "assign" and not b.path and b.value is not None]
     if not firsts or len(firsts) != len(before) or len({ast.unparse(f) for f in firsts}) != 1:
         return None
     first = firsts[0]
-    return Cursor(name, step, first, tuple(selecting)) if _is_fixed(first) else None
+    return Cursor(name, step, first, uses) if _is_fixed(first) else None
 
 
 def _added(statement: ast.stmt) -> ast.expr | None:

@@ -1,0 +1,126 @@
+"""G4: where a number of the turn both selects and counts, by whatever name, a rank has one of its own that selects."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+HEAD = """\
+import numpy as np
+import tensorflow as tf
+X = np.random.RandomState(0).rand(2560, 4)
+Y = X.sum(axis=1)
+B = 8
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+def train(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+FOR = "for i in range(200):\n"
+WHILE = "i = 0\nwhile i < 200:\n"
+
+
+def lines(program: str) -> list[str]:
+    return [line.strip() for line in plan_of(HEAD + program).text.splitlines()]
+
+
+@pytest.mark.parametrize("loop", [FOR, WHILE])
+@pytest.mark.parametrize(
+    ("made", "own"),
+    [
+        ("step = i + 1", "own_step = own_i + 1"),
+        ("step = i", "own_step = own_i"),
+        ("step: int = i", "own_step = own_i"),
+    ],
+)
+def test_a_name_that_does_both_has_one_of_the_ranks_own_beside_it(loop: str, made: str, own: str) -> None:
+    body = f"    {made}\n    train(X[step * B:(step + 1) * B], Y[step * B:(step + 1) * B])\n"
+    body += "    if step % 50 == 0:\n        model.save_weights('w.h5')\n"
+    text = lines(loop + body + ("    i += 1\n" if loop == WHILE else ""))
+    assert own in text
+    assert text[text.index(own) - 1] == made
+    assert "train(X[own_step * B:(own_step + 1) * B], Y[own_step * B:(own_step + 1) * B])" in text
+    assert "if step % max(1, 50 // hvd.size()) == 0 and hvd.rank() == 0:" in text
+
+
+def test_of_a_pair_only_the_one_that_counts_too() -> None:
+    text = lines(
+        FOR + "    lo, hi = i * B, (i + 1) * B\n    train(X[lo:hi], Y[lo:hi])\n"
+        "    opt.learning_rate = 0.1 / (1 + hi)\n"
+    )
+    assert "own_hi = (own_i + 1) * B" in text
+    assert "train(X[lo:own_hi], Y[lo:own_hi])" in text
+    assert any(line.startswith("lo, hi = own_i * B, (min(i * hvd.size(), ") for line in text)
+
+
+def test_one_that_goes_on_in_the_turn_too() -> None:
+    text = lines(
+        FOR + "    step = i * 2\n    step += 1\n    train(X[step:step + B], Y[step:step + B])\n"
+        "    if step == 51:\n        model.save_weights('w.h5')\n"
+    )
+    assert text[text.index("step = i * 2") + 1] == "own_step = own_i * 2"
+    assert text[text.index("step += 1") + 1] == "own_step += 1"
+
+
+def test_one_that_only_selects_is_a_ranks_own_itself() -> None:
+    text = lines(
+        FOR + "    start = i * B\n    train(X[start:start + B], Y[start:start + B])\n    print(start)\n"
+    )
+    assert "start = i * B" in text
+    assert any(line.startswith("for i in range(hvd.rank(), ") for line in text)
+
+
+def test_one_that_is_kept_within_the_rows_still_only_selects() -> None:
+    text = lines(
+        FOR
+        + "    end = (i + 1) * B\n    end = end if end < len(X) else len(X)\n    if end > len(X):\n        end = len(X)\n"
+        "    train(X[i * B:end], Y[i * B:end])\n"
+    )
+    assert any(line.startswith("for i in range(hvd.rank(), ") for line in text)
+
+
+FUNCTIONS = """\
+def get(step):
+    return X[step * B:(step + 1) * B], Y[step * B:(step + 1) * B]
+def train_one(step):
+    train(*get(step))
+    if step % 50 == 0:
+        model.save_weights('w.h5')
+"""
+
+
+@pytest.mark.parametrize(("call", "told"), [("train_one(i)", "train_one(i, own_i)"),
+                                            ("train_one(step=i)", "train_one(step=i, own_step=own_i)"),
+                                            ("train_one(i + 0)", "train_one(i + 0, own_i + 0)")])  # fmt: skip
+def test_a_function_that_does_both_is_told_both(call: str, told: str) -> None:
+    text = lines(FUNCTIONS + FOR + f"    {call}\n")
+    assert told in text
+    assert "def train_one(step, own_step):" in text
+    assert "train(*get(own_step))" in text
+    assert "for i, own_i in rounds(range(200)):" in text
+
+
+def test_a_function_that_only_selects_is_told_the_ranks_own() -> None:
+    selecting = FUNCTIONS.replace("    if step % 50 == 0:\n        model.save_weights('w.h5')\n", "")
+    text = lines(selecting + FOR + "    train_one(i)\n")
+    assert "train_one(i)" in text
+    assert any(line.startswith("for i in range(hvd.rank(), ") for line in text)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        FUNCTIONS + "train_one(0)\n" + FOR + "    train_one(i)\n",
+        FOR
+        + "    step = i\n    if i % 50 == 0:\n        step = 0\n    train(X[step:step + B], Y[step:step + B])\n"
+        "    if step > 100:\n        opt.learning_rate = 0.05\n",
+    ],
+)
+def test_what_cant_be_told_apart_is_not_divided(program: str) -> None:
+    made = plan_of(HEAD + program)
+    assert "SGD(0.1)" in made.text
+    assert any("not divided" in n.message for n in made.notes)
