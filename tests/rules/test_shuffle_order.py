@@ -311,6 +311,51 @@ def test_rows_and_targets_that_are_shuffled_from_one_state_stay_together(
     check(FIT, text.format("", "", "x", "y"), text.format("alike(", ")", "shard(x)", "shard(y)"))
 
 
+@pytest.mark.parametrize(
+    ("drawn", "told"),
+    [
+        (
+            "s = np.random.randint(99)\n{}np.random.seed(s)\nnp.random.shuffle(x)\n"
+            "np.random.seed(s)\nnp.random.shuffle(y)\n",
+            "",
+        ),
+        ("s = random.random()\n{}random.Random(s).shuffle(x)\nrandom.Random(s).shuffle(y)\n", ""),
+        (
+            "s = time.time_ns()\n{}g = np.random.default_rng(s)\ng.shuffle(x)\n"
+            "g = np.random.default_rng(s)\ng.shuffle(y)\n",
+            "",
+        ),
+        (
+            "s = np.random.randint(99)\nfor rows in (x, y):\n    {}np.random.seed(s)\n    np.random.shuffle(rows)\n",
+            "    ",
+        ),
+        (
+            "def mix(rows, s):\n    {}np.random.seed(s)\n    np.random.shuffle(rows)\n\n\n"
+            "s = random.random()\nmix(x, s)\nmix(y, s)\n",
+            "    ",
+        ),
+    ],
+)
+def test_rows_and_targets_that_are_shuffled_by_one_drawn_seed_stay_together(drawn: str, told: str) -> None:
+    """Each from a stream that goes on would put other targets beside the rows."""
+    after = drawn.format(f"s = hvd.broadcast_object(s)\n{told}") + "model.fit(shard(x), shard(y))\n"
+    check("import time\n" + FIT, drawn.format("") + "model.fit(x, y)\n", after)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        "s = random.random()\nrandom.seed(s)\n",  # what else is drawn later goes on differing from rank to rank
+        "for i in range(3):\n    random.seed(random.random())\n",
+        "random.seed(time.time())\n",
+    ],
+)
+def test_a_drawn_seed_that_is_given_once_is_each_rank_s_own(seed: str) -> None:
+    text = divide("import time\n" + FIT + f"{seed}random.shuffle(x)\nmodel.fit(x, y)\n").text
+    assert "\nalike(random.shuffle)(x)\n" in text
+    assert seed in text
+
+
 def test_states_that_nothing_is_shuffled_from_are_left() -> None:
     text = (
         "s = np.random.get_state()\nz = np.random.normal(size=3)\nnp.random.set_state(s)\nmodel.fit({}, {})\n"

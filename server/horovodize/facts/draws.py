@@ -138,22 +138,54 @@ class Draws:
     def is_seeded_just_before(self, draw: ast.Call) -> bool:
         """Whether a draw follows a seed in its block, the same on all ranks, and nothing between them draws on each rank as
         often as it likes: no loop, no function of the program, no training."""
+        return self._seed_just_before(draw) in self._seeds
+
+    def own_seeds(self, draw: ast.Call) -> list[ast.expr]:
+        """The seeds that a rank draws by, just before a draw or where its generator is made, that are its own and seed again what
+        else it draws: rows and targets that are shuffled by one, one after the other, come out in one order."""
+        before = self._seed_just_before(draw)
+        found = []
+        for seeding in [before] if before is not None else makers(self.module, draw):
+            seed = self._seed(seeding)
+            if seed is None or says_none(seed) or isinstance(self.uniformity.of(seed), Uniform):
+                continue
+            if self._seeds_again(seeding, seed):
+                found.append(seed)
+        return found
+
+    def _seeds_again(self, seeding: ast.Call, seed: ast.expr) -> bool:
+        """Whether the same seed is given again: beside this, or with each turn of a loop or each call of the function that gives
+        it."""
+        syntax, own = self.module.syntax, [r.where for r in self.uniformity.reasons(seed)]
+        if any(syntax.inside(where, seed) for where in own):
+            return False  # `np.random.seed(int(time.time()))`
+        function, text = syntax.function(seeding), ast.dump(seed)
+        beside = [c for c in self.module.calls_of(*SEEDS, *MAKERS) if syntax.function(c) is function]
+        given = [self._seed(c) for c in beside if c is not seeding]
+        if any(other is not None and ast.dump(other) == text for other in given):
+            return True
+        if any(not any(syntax.inside(where, loop) for where in own) for loop in syntax.loops(seeding)):
+            return True
+        is_handed = function is not None and not any(syntax.inside(where, function) for where in own)
+        return is_handed and len(list(self.uniformity.drive.ways(seeding))) > 1
+
+    def _seed_just_before(self, draw: ast.Call) -> ast.Call | None:
         syntax, name = self.module.syntax, self.module.names.of(draw.func) or ""
         statement = syntax.statement(draw)
         if not isinstance(statement, _SIMPLE) or any(
             isinstance(a, ast.Lambda) for a in syntax.ancestors(draw)
         ):
-            return False
+            return None
         block = syntax.block(statement)
         for before in reversed(block[: block.index(statement)]):
             call = before.value if isinstance(before, ast.Expr) else None
             if isinstance(call, ast.Call) and name.startswith(
                 SEEDS.get(self.module.names.of(call.func) or "", ())
             ):
-                return call in self._seeds
+                return call
             if not isinstance(before, _SIMPLE) or not all(map(self._is_plain, _calls(before))):
-                return False
-        return False
+                return None
+        return None
 
     def _is_plain(self, call: ast.Call) -> bool:
         """Whether a call is of a function of a library that is known, or a builtin one: it doesn't train."""

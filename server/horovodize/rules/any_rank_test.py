@@ -120,18 +120,40 @@ def alike(draft: Draft, call: ast.Call, *, seeded: bool = False) -> str:
 
 def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, seeded: bool = False) -> None:
     """`random.choice(x)` → `alike(random.choice)(x)`, once; or rank 0 tells what comes out. What a seed just before fixes stays
-    as it is."""
+    as it is; if that seed is drawn itself, rank 0 tells it, so that what else is drawn by it still comes out as this does."""
     shared = draft.decision(call, Shared)
     is_dealt_out = shared is not None and shared.unit is Unit.DRAWS  # all ranks draw each other's there
-    edits = () if is_dealt_out or seeded else tuple(told_draws.edits(draft, call))
+    own_seeds = draft.uniform.draws.own_seeds(call)
+    edits = () if is_dealt_out or seeded or own_seeds else tuple(told_draws.edits(draft, call))
     if not draft.decide(call, Agreed(rule, How.ROOT if edits else How.STREAM)) or is_dealt_out:
         return
     if edits and not draft.uniform.draws.is_seeded_just_before(call):
         draft.change(rule, call, what, why, edits)
         return
+    if own_seeds:
+        for seed in own_seeds:
+            if not _is_told(draft, seed):
+                agree_value(draft, seed, rule, what, why, is_reached=True)
+        return
     if seeded or not draft.uniform.draws.is_seeded_just_before(call):
         edits = Edit.around(draft.module.span(call.func), f"{alike(draft, call, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)
+
+
+def _is_told(draft: Draft, seed: ast.expr) -> bool:
+    """Whether a statement before this one, in its block, reads the same value of the name, and rank 0 tells it there."""
+    if not isinstance(seed, ast.Name):
+        return False
+    statement, reaching = draft.syntax.statement(seed), draft.module.scopes.reaching
+    block = draft.syntax.block(statement)
+    earlier = block[: block.index(statement)] if statement in block else []
+    return any(
+        isinstance(n, ast.Name)
+        and n.id == seed.id
+        and draft.syntax.statement(n) in earlier
+        and reaching(n) == reaching(seed)
+        for n in draft.having(Agreed)
+    )
 
 
 def can_agree(draft: Draft, node: ast.AST) -> bool:
