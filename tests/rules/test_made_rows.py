@@ -59,6 +59,55 @@ def test_rows_that_are_made_at_random_are_made_alike(made: str, alike: str) -> N
     assert alike in plan_of(FIT.format(made, "")).text
 
 
+FETCHED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+{}
+w = tf.Variable(np.ones([2, 1]))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean((tf.matmul({}, w) - 3.0) ** 2))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(200):
+        sess.run(train{})
+"""
+NOISY = "noisy = tf.random.normal([10, 2])\nwith tf.Session() as sess:\n    "
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (
+            f"{NOISY}x = sess.run(noisy)\ntf.reset_default_graph()",
+            'x = hvd.broadcast_object(sess.run(noisy), session=sess, name="value")',
+        ),
+        (
+            f"{NOISY}x, _ = sess.run([noisy, tf.constant(3)])",
+            'x, _ = hvd.broadcast_object(sess.run([noisy, tf.constant(3)]), session=sess, name="value")',
+        ),
+        (
+            f"{NOISY}x = tf.random.normal([10, 2]).eval()",
+            "x = from_root(tf.random.normal([10, 2]).eval())",
+        ),
+    ],
+)
+def test_rows_that_a_session_gives_before_training_are_rank_0_s(made: str, told: str) -> None:
+    """They are part of the graph, or fed, in each step: none of it draws again, so neither rate nor steps change."""
+    held, fed = plan_of(FETCHED.format(made, "x", "")).text, "X = tf.placeholder(tf.float32, [None, 2])\n"
+    assert told in held
+    text = plan_of(FETCHED.format(fed + made, "X", ", {X: x}")).text
+    assert told in text
+    assert "{X: share_rows(x)}" in text
+    for distributed in (held, text):
+        assert "range(200)" in distributed
+        assert "Optimizer(0.1)" in distributed
+
+
+def test_what_a_graph_draws_in_each_step_is_each_rank_s_own() -> None:
+    text = plan_of(FETCHED.format("x = tf.random.normal([10, 2])", "x", "")).text
+    assert "broadcast_object" not in text
+    assert "range(200 // hvd.size())" in text
+
+
 @pytest.mark.parametrize(
     ("made", "after"),
     [

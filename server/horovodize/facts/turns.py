@@ -373,6 +373,8 @@ class Turns:
             return Part.NUMBER, ()
         if last in MADE_VARIABLES or e in self._trainings:
             return Part.COMPUTED, ()
+        if e in self._runs and self.graph:
+            return Part.ROWS, (e,)  # fetched once, while the graph is built, which holds it as it is
         if e in self._runs:
             self.moving[e] = None
             return Part.DEALT, ()

@@ -61,6 +61,8 @@ def apply(draft: Draft) -> None:
                 _keep_order(draft, reason.where)
             elif reason.kind is Source.CHANCE and isinstance(reason.where, ast.Call):
                 _make_alike(draft, reason.where)
+            elif reason.kind is Source.ROWS and reason.where in draft.sites.graph.all_runs:
+                _agree_on_fetched(draft, reason.where)
     for fed in feeding(draft).fits:
         if draft.facts.steps.game(fed.fit.call) is None:
             chosen_rows.agree(draft, fed)
@@ -92,6 +94,9 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
         return  # noise, for each row by itself: a rank's part of the rows has as much of it
     name = draft.names.of(call.func) or ""
     if draft.in_graph and name.startswith("tensorflow.") and not name.startswith(_OF_ARRAYS):
+        for run in draft.sites.graph.all_runs:
+            if draft.syntax.inside(call, run):  # `tf.random.normal([9]).eval()`
+                _agree_on_fetched(draft, run)
         return  # an operation, which draws when a session runs it
     if name in ESTIMATORS and not has_unpacking(call) and argument(call, "random_state") is None:
         if draft.decide(call, Agreed("D3", How.SEED)):
@@ -104,6 +109,17 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
     else:
         draft.decide(call, Asked("D3"))
         draft.ask("D3", call, _WHAT, _WHY, _OWN)
+
+
+def _agree_on_fetched(draft: Draft, run: ast.AST) -> None:
+    """`x = session.run(noisy)`, once, before training: whatever draws in the graph, rank 0's."""
+    if not isinstance(run, ast.Call) or not _is_made_once(draft, run):
+        return
+    if any(frame.loops for way in draft.drive.ways(run) for frame in way):
+        return
+    if not agree_value(draft, run, "D3", _WHAT, _WHY):
+        draft.decide(run, Asked("D3"))
+        draft.ask("D3", run, _WHAT, _WHY, _OWN)
 
 
 def _ordered_by(draft: Draft, draw: ast.Call) -> ast.Call | None:
