@@ -32,6 +32,44 @@ def step(rows):
 
 """
 )
+EARLY = (
+    STEP
+    + """\
+class Early:
+    def __init__(self, patience):
+        self.patience, self.best, self.wait = patience, None, 0
+
+    def __call__(self, value):
+        if self.best is None or value < self.best:
+            self.best, self.wait = value, 0
+            return False
+        self.wait += 1
+        return self.wait >= self.patience
+
+
+early = Early(3)
+hvd.broadcast_variables(model.variables, root_rank=0)
+for epoch in range(9):
+"""
+)
+HELD = (
+    STEP
+    + """\
+class Slower:
+    def __init__(self):
+        self.optimizer, self.settings = optimizer, read_settings()
+
+    def slow(self):
+"""
+)
+RUN = """
+
+slower = Slower()
+hvd.broadcast_variables(model.variables, root_rank=0)
+for epoch in range(9):
+    if float(step(x)) > 3.0:
+        slower.slow()
+"""
 FIT = (
     START.replace("horovod.tensorflow", "horovod.tensorflow.keras")
     + """\
@@ -664,6 +702,72 @@ if not os.path.exists(f"rows-{hvd.rank()}.npy"):
     raise SystemExit("rows are missing")
 step(x)
 """,
+    ),
+    "stall_early_stopping": (
+        "HVD331",
+        STEP
+        + SENT
+        + """\
+best, worse = 1e9, 0
+for epoch in range(9):
+    total = 0.0
+    for _ in range(4):
+        total += float(step(x))
+    if total < best:
+        best, worse = total, 0
+    else:
+        worse += 1
+    if worse > 2:
+        break
+""",
+        STEP
+        + SENT
+        + """\
+best, worse = 1e9, 0
+for epoch in range(9):
+    total = 0.0
+    for _ in range(4):
+        total += float(step(x))
+    total = float(hvd.allreduce(tf.constant(total)))
+    if total < best:
+        best, worse = total, 0
+    else:
+        worse += 1
+    if worse > 2:
+        break
+""",
+    ),
+    "stall_early_stopping_object": (
+        "HVD331",
+        EARLY + "    if early(float(step(x))):\n        break\n",
+        EARLY + "    if early(float(hvd.allreduce(step(x)))):\n        break\n",
+    ),
+    "drift_rate_of_sums": (
+        "HVD333",
+        STEP
+        + SENT
+        + """\
+total = 0.0
+for epoch in range(9):
+    total += float(step(x))
+    if total > 3.0:
+        optimizer.learning_rate = 0.001
+""",
+        STEP
+        + SENT
+        + """\
+total = 0
+for epoch in range(9):
+    step(x)
+    total += 1
+    if total > 3:
+        optimizer.learning_rate = 0.001
+""",
+    ),
+    "drift_rate_of_an_object": (
+        "HVD333",
+        HELD + "        self.optimizer.learning_rate.assign(0.001)\n" + RUN,
+        HELD + "        self.settings.learning_rate = 0.001\n" + RUN,
     ),
     "drift_drawn_optimizer": (
         "HVD333",

@@ -52,6 +52,19 @@ class Built:
         cls = self.module.values.callee(made)
         return isinstance(cls, ast.ClassDef) and self._makes_all_at_once(cls)
 
+    def is_late(self, made: ast.Call) -> bool:
+        """Whether a call surely makes a model that has no variables yet: a `Sequential` of Keras' layers that is not told
+        what comes in."""
+        layers = argument(made, "layers", 0)
+        if not (self.module.names.of(made.func) or "").endswith(".Sequential"):
+            return False
+        if not isinstance(layers, (ast.List, ast.Tuple)) or not layers.elts:
+            return False
+        first = layers.elts[0]
+        name = self.module.names.of(first.func) or "" if isinstance(first, ast.Call) else ""
+        is_layer = name.startswith("tensorflow.keras.layers.") and name.rsplit(".", 1)[-1][:1].isupper()
+        return is_layer and isinstance(first, ast.Call) and not self._knows_its_input(first)
+
     def are_variables(self, e: ast.expr) -> bool:
         """Whether an expression is a `tf.Variable`, or a list of them, that is there before anything is fed."""
         if isinstance(e, (ast.List, ast.Tuple)):

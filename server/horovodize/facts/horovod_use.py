@@ -135,15 +135,21 @@ class HorovodUse:
 
     def is_number_of_shares(self, read: ast.AST) -> bool:
         """Whether `hvd.size` is read for nothing but to divide rows or the steps of an epoch, or to print it."""
+        return self._is_share(read, _DEPTH)
+
+    def _is_share(self, read: ast.AST, depth: int) -> bool:
         parent = self.module.syntax.parent
         child, e = read, parent.get(read)
         while isinstance(
-            e, (ast.Call, ast.BinOp, ast.FormattedValue, ast.JoinedStr, ast.keyword, ast.UnaryOp)
+            e, (ast.Call, ast.BinOp, ast.FormattedValue, ast.JoinedStr, ast.keyword, ast.UnaryOp, ast.Slice)
         ):
+            if isinstance(e, ast.Slice):
+                return True  # the rows of a rank
             if isinstance(e, ast.BinOp) and not (
                 isinstance(e.op, (ast.FloorDiv, ast.Div)) and child is e.right
             ):
-                if not isinstance(e.op, ast.Mod) or not isinstance(e.left, (ast.Constant, ast.JoinedStr)):
+                text = isinstance(e.op, ast.Mod) and isinstance(e.left, (ast.Constant, ast.JoinedStr))
+                if not text and not self._is_in_slice(e):
                     return False
             if isinstance(e, ast.keyword) and e.arg not in _STEPS:
                 return False
@@ -153,7 +159,22 @@ class HorovodUse:
                 last = self.module.names.last(e.func)
                 return last in _SHARING or (last == "print" and isinstance(parent.get(e), ast.Expr))
             child, e = e, parent.get(e)
+        if isinstance(e, ast.Assign) and depth and len(e.targets) == 1 and isinstance(e.targets[0], ast.Name):
+            read_later = [
+                n
+                for n in self.module.loads.get(e.targets[0].id)
+                if isinstance(n, ast.Name) and any(b.statement is e for b in self.module.scopes.reaching(n))
+            ]
+            return bool(read_later) and all(self._is_share(n, depth - 1) for n in read_later)
         return False
+
+    def _is_in_slice(self, e: ast.AST) -> bool:
+        """Whether a sum or a product is a bound of a slice: `rows[rank * share : (rank + 1) * share]`."""
+        parent = self.module.syntax.parent
+        outer: ast.AST | None = e
+        while isinstance(outer, (ast.BinOp, ast.UnaryOp)):
+            outer = parent.get(outer)
+        return isinstance(outer, ast.Slice)
 
     def _factor(self, e: ast.expr, depth: int) -> int | None:
         if depth > _DEPTH:

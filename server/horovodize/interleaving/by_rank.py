@@ -148,6 +148,10 @@ class ByRank:
     def _of_origin(self, e: ast.expr, depth: int) -> Any:
         if (chosen := self._chosen(e)) is not None:
             return self._value(chosen, depth)
+        # What `total += …` adds is not seen: where a name comes from is then not all that it is.
+        bound = self.facts.module.scopes.reaching(e) if isinstance(e, ast.Name) else ()
+        if any(b.kind == "augment" for b in bound):
+            raise Unseen
         found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen

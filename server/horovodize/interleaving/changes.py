@@ -6,6 +6,8 @@ import ast
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
+from horovodize.facts.horovod_use import WRAPPERS
+from horovodize.facts.optimizers import Arrival
 from horovodize.facts.sources import AGREEING
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
@@ -94,7 +96,14 @@ class Changes:
         owner = e.value
         if isinstance(owner, ast.Attribute) and owner.attr == "optimizer" and self._is_trained(owner.value):
             return True
-        return bool(self.facts.optimizers.arrivals(owner)) if isinstance(owner, ast.Name) else False
+        return any(map(self._is_optimizer, self.facts.optimizers.arrivals(owner)))
+
+    def _is_optimizer(self, arrival: Arrival) -> bool:
+        """Whether following ended at what makes an optimizer: `args.lr = …` sets no rate."""
+        made = arrival.node
+        return isinstance(made, ast.Call) and (
+            self.module.is_optimizer(made) or self.facts.horovod.is_call(made, *WRAPPERS)
+        )
 
     def _is_agreed(self, e: ast.expr) -> bool:
         """Whether a value is made of what ranks have exchanged."""

@@ -120,8 +120,10 @@ class OwnAnswers:
             given = [e for c in computed if isinstance(c, ast.Call) for e in _given(c)]
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # What a session fetches may be a counter: what it is fed tells.
+        # A value that is set by such tests, as how often a loss got no better, isn't made of them: so each is asked by itself.
         eager = not self.facts.sites.builds_graph
-        if eager and computed and self.facts.horovod.depends_on(e, *_RANKS, limit=1500):
+        asked = [e, *(c for c in computed if isinstance(c, ast.Call))]
+        if eager and computed and any(self.facts.horovod.depends_on(c, *_RANKS, limit=1500) for c in asked):
             return True
         # How many rows there were decides how often something was counted, but that may be the same: values alone count.
         return any(

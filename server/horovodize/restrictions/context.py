@@ -140,6 +140,14 @@ class Context:
             child = a
         return False
 
+    def holds_seen_attribute(self, name: ast.Name) -> bool:
+        """Whether a name is the `self` of an attribute that the file sets: what depends on it depends on what is set."""
+        whole = self.syntax.parent.get(name)
+        in_method = self.syntax.method_class(self.syntax.function(name)) is not None
+        if not in_method or name.id != "self" or not isinstance(whole, ast.Attribute):
+            return False
+        return bool(self.values.attribute_bindings(whole))
+
     @cached_property
     def buries(self) -> Buries:
         """Training steps in expressions that distributing takes apart."""

@@ -6,8 +6,9 @@ ranks drift apart.
 
 ## When it is reported
 On `broadcast_variables` in the innermost loop around a step, under no condition, or one that is always true (`step(x, True)`);
-and in a `tf.function` under a variable of the script that is changed after the step: the function was traced with what it was
-first, and goes on with that.
+and in a `tf.function` under a variable of the script, or an attribute of `self`, that is changed after the step: the function
+was traced with what it was first, and goes on with that. Where the function itself changes it, that is a warning: if the
+optimizer makes its variables in the first call, the function is traced twice, and the second time sends nothing.
 
 ## Quick fix
 None.
@@ -70,7 +71,60 @@ for x in batches:
     step(x, True)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+class Trainer:
+    def __init__(self):
+        self.optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+        self.sent = False
+
+    @tf.function
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        weights = model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        if not self.sent:
+            hvd.broadcast_variables(model.variables, root_rank=0)  # HVD307
+            self.sent = True
+
+trainer = Trainer()
+for x in batches:
+    trainer.step(x)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+class Trainer:
+    def __init__(self):
+        self.optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+        self.sent = False
+
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        weights = model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        if not self.sent:
+            hvd.broadcast_variables(model.variables, root_rank=0)
+            self.sent = True
+
+trainer = Trainer()
+for x in batches:
+    trainer.step(x)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -120,6 +174,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 
 
@@ -127,16 +182,25 @@ def find(context: Context) -> Iterator[Violation]:
     steps = {
         loop for update in context.sites.updates if (loop := _innermost(context, update.call)) is not None
     }
+    told: set[ast.expr] = set()
     for call in context.facts.horovod.calls("broadcast_variables"):
         loop = _innermost(context, call)
         flag = _traced_flag(context, call)
         if flag is not None and loop is not None and loop in steps:
+            read, within = flag
+            if read in told:
+                continue
+            told.add(read)
+            text = f"`{context.text(read)}` is read once, when the function is traced; give it to the function as an argument"
             yield RESTRICTION.at(
                 context,
                 call,
-                f"this sends all weights in every step: `{context.text(flag)}` is read once, when the function is traced; "
-                "give it to the function as an argument",
-                related=[context.related(flag, "what it was when the function was traced")],
+                # Where variables are made in the first call, the function is traced a second time, after the flag was changed.
+                f"this sends the weights in every step or in none: {text}"
+                if within
+                else f"this sends all weights in every step: {text}",
+                severity=Severity.WARNING if within else None,
+                related=[context.related(read, "what it was when the function was traced")],
             )
             continue
         if loop is None or loop not in steps or _may_be_left_out(context, call, loop):
@@ -148,8 +212,9 @@ def find(context: Context) -> Iterator[Violation]:
         )
 
 
-def _traced_flag(context: Context, call: ast.Call) -> ast.expr | None:
-    """A variable of the script that is true at first, and decides in a `tf.function` whether something is sent."""
+def _traced_flag(context: Context, call: ast.Call) -> tuple[ast.expr, bool] | None:
+    """A variable or an attribute of the script that decides in a `tf.function` whether something is sent, as it does at
+    first, and whether the function itself changes it."""
     function = context.syntax.function(call)
     around = context.syntax.conditions(call)
     if (
@@ -159,16 +224,30 @@ def _traced_flag(context: Context, call: ast.Call) -> ast.expr | None:
     ):
         return None
     (test, field) = around[0]
-    if (
-        not isinstance(test.test, ast.Name)
-        or field != "body"
-        or context.syntax.function(test) is not function
-    ):
+    negated = isinstance(test.test, ast.UnaryOp) and isinstance(test.test.op, ast.Not)
+    flag = test.test.operand if isinstance(test.test, ast.UnaryOp) else test.test
+    if field != "body" or context.syntax.function(test) is not function:
         return None
-    bindings = context.scopes.reaching(test.test)
+    bindings = _bindings(context, flag)
     values = [b.value.value for b in bindings if isinstance(b.value, ast.Constant)]
-    outside = all(context.syntax.function(b.statement) is not function for b in bindings)
-    return test.test if outside and len(values) == len(bindings) > 1 and {*values} == {True, False} else None
+    if len(values) != len(bindings) or {*values} != {True, False}:
+        return None
+    within = [
+        b.value.value  # type: ignore[union-attr]
+        for b in bindings
+        if context.syntax.function(b.statement) is function
+    ]
+    # What the function itself says must be what stops the sending: set to the other, the flag would be a temporary of it.
+    return (flag, bool(within)) if all(value is negated for value in within) else None
+
+
+def _bindings(context: Context, flag: ast.expr) -> list[Binding]:
+    """Where a variable, or an attribute of `self`, is set."""
+    if isinstance(flag, ast.Name):
+        return list(context.scopes.reaching(flag))
+    if isinstance(flag, ast.Attribute) and isinstance(flag.value, ast.Name) and flag.value.id == "self":
+        return list(context.scopes.attributes.get(flag.attr, ()))
+    return []
 
 
 def _innermost(context: Context, node: ast.AST) -> Loop | None:

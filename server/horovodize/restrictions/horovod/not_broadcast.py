@@ -8,7 +8,8 @@ gradients of the others.
 On the first loop that trains, in a script that shows all of itself, averages gradients, and neither broadcasts anything nor
 sets a seed nor loads weights on all ranks (a callback, hook or operation that broadcasts counts only if something gets it); on
 a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be another; and on a broadcast of the
-weights of a model of the script's own class that has not been called yet, and so has none: nothing is sent. Also on the
+weights of a model that has not been called yet, and so has none (of the script's own class, or a `Sequential` that isn't told
+the shape of its input): nothing is sent. Also on the
 update of a model, where only another one is broadcast, on a run that initialises the variables after the broadcast, and, where
 other modules aren't seen, on what broadcasts and is given to nothing.
 
@@ -139,7 +140,42 @@ with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(100 // hvd
         session.run(train, {x: next(batches)})
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+if hvd.size() > 1:
+    hvd.broadcast_variables(model.variables, root_rank=0)  # HVD306
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.build((None, 4))
+other = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+for step, x in enumerate(batches):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(other(model(x)) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if step == 0:
+        hvd.broadcast_variables(other.variables, root_rank=0)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -246,7 +282,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking, position
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(
@@ -406,24 +442,36 @@ def _of_nothing(context: Context) -> Iterator[Violation]:
         ):
             continue
         bindings = context.scopes.reaching(given.value)
-        made, block = [b.statement for b in bindings], context.syntax.block(context.syntax.statement(call))
-        if len(made) != 1 or made[0] not in block or not _makes_weights_late(context, given.value):
+        made = [b.statement for b in bindings if isinstance(b.statement, ast.stmt)]
+        if len(made) != 1 or len(bindings) != 1 or not _makes_weights_late(context, given.value):
             continue
-        between = block[block.index(made[0]) + 1 : block.index(context.syntax.statement(call))]
-        if any(isinstance(n, ast.Name) and n.id == given.value.id for s in between for n in ast.walk(s)):
+        if context.syntax.function(made[0]) is not context.syntax.function(call):
+            continue
+        if context.syntax.loops(call) != context.syntax.loops(made[0]) or _is_used_between(
+            context, given.value, made[0]
+        ):
             continue
         yield RESTRICTION.at(
             context,
             call,
-            f"`{context.text(given.value)}` has no weights before it is first called, so nothing is sent: broadcast them after "
-            "the first step",
+            f"`{context.text(given.value)}` has no weights before it is first called, so nothing is sent (Keras 2 may raise an "
+            "error instead): broadcast them after the first step",
             related=[context.related(given.value, "made, but never called before this")],
         )
 
 
+def _is_used_between(context: Context, model: ast.Name, made: ast.stmt) -> bool:
+    """Whether something does anything with a model between where it is made and a place, so that it may be called there."""
+    places = (position(n) for n in context.module.loads.get(model.id))
+    return any(position(made) < place < position(model) for place in places)
+
+
 def _makes_weights_late(context: Context, model: ast.expr) -> bool:
-    """Whether a model is of a class of the script's own that doesn't call or build itself as it is made."""
+    """Whether a model is of a class of the script's own that doesn't call or build itself as it is made, or one of Keras'
+    that isn't told what comes in."""
     calls = context.values.calls(model)
+    if calls and all(map(context.facts.built.is_late, calls)):
+        return True
     owners = [context.values.callee(c) for c in calls]
     if not owners or not all(
         isinstance(o, ast.ClassDef) and MODEL in context.values.ancestors(o) for o in owners

@@ -1,9 +1,10 @@
 """HVD322 pinned-late: a process must choose its GPU before TensorFlow takes all of them.
 
 ## What it protects
-TensorFlow takes the GPUs with its first tensor, session or question for logical devices. `set_visible_devices` then raises
-"Visible devices cannot be modified after being initialized", and `CUDA_VISIBLE_DEVICES` is no longer read. A `ConfigProto`
-works for the session that is given it, and for no other.
+TensorFlow takes the GPUs with its first tensor, session or question for logical devices; data sets, optimizers, metrics and
+models that know the shape of their input make tensors, too. `set_visible_devices` then raises "Visible devices cannot be
+modified after being initialized", and `CUDA_VISIBLE_DEVICES` is no longer read. A `ConfigProto` works for the session that is
+given it, and for no other.
 
 ## When it is reported
 Where GPUs are chosen by Horovod's ranks after something that surely has made TensorFlow take them, and on a
@@ -25,6 +26,20 @@ if gpus:
 ```
 
 ```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def build():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+
+hvd.init()
+model = build()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")  # HVD322
+```
+
+```python
 import tensorflow.compat.v1 as tf
 import horovod.tensorflow as hvd
 
@@ -36,6 +51,24 @@ with tf.Session() as session:
 ```
 
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def rows():
+    yield tf.constant(1.0)
+
+tf.random.set_seed(1)
+policy = tf.keras.mixed_precision.set_global_policy("mixed_float16")
+layer = tf.keras.layers.Dense(1)
+drawn = rows()
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+optimizer = tf.keras.optimizers.Adam()
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -101,7 +134,8 @@ with tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_l
 ```
 
 ## Source
-Horovod's guide for TensorFlow, step 2; `python/eager/context.py` of TensorFlow 2.15, whose error this is.
+Horovod's guide for TensorFlow, step 2; `python/eager/context.py` of TensorFlow 2.15, whose error this is. What takes the GPUs
+was tried one by one with TensorFlow 2.15.1 and 2.21.0; Horovod's issues 676 and 35 (`list_local_devices`).
 """
 
 from __future__ import annotations
@@ -113,9 +147,19 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.gpu_by_rank import choices
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.source.nodes import walk
 from horovodize.summary.syntax import argument, position
 
 _V1 = "tensorflow.compat.v1."
+# These take the GPUs of the process also where a graph is built, and its sessions run later.
+_ASK_FOR_DEVICES = (
+    *(
+        f"{module}test.{name}"
+        for module in ("tensorflow.", _V1)
+        for name in ("is_gpu_available", "gpu_device_name")
+    ),
+    "tensorflow.python.client.device_lib.list_local_devices",
+)
 _TAKES = frozenset(
     {
         *(
@@ -125,21 +169,34 @@ _TAKES = frozenset(
         *(f"tensorflow.random.{name}" for name in ("normal", "uniform", "truncated_normal")),
         *(f"tensorflow.config.{name}list_logical_devices" for name in ("", "experimental.")),
         *(
-            f"{module}test.{name}"
-            for module in ("tensorflow.", _V1)
-            for name in ("is_gpu_available", "gpu_device_name")
+            f"tensorflow.data.{name}"
+            for name in (
+                *("TFRecordDataset", "TextLineDataset", "FixedLengthRecordDataset"),
+                *(
+                    f"Dataset.{made}"
+                    for made in ("from_tensor_slices", "from_tensors", "from_generator", "range")
+                ),
+                "Dataset.list_files",
+            )
         ),
+        *_ASK_FOR_DEVICES,
     }
 )
+_KERAS = "tensorflow.keras."
+_MAKE_VARIABLES = (_KERAS + "optimizers.", _KERAS + "metrics.", _KERAS + "applications.")
 _SESSIONS = frozenset({_V1 + "Session", _V1 + "InteractiveSession"})
 _CONFIG = _V1 + "ConfigProto"
+_DEPTH = 3  # calls in each other
+_Place = ast.expr | ast.stmt
 
 
 def find(context: Context) -> Iterator[Violation]:
     use, sites = context.facts.horovod, context.sites
     configured = _by_configs(context)
     sessions = [s for s in context.module.calls_of(*_SESSIONS) if not _has_its_own(context, s, configured)]
-    takes = sessions if sites.builds_graph else [*context.module.calls_of(*_TAKES), *sessions]
+    takes = [*sessions, *context.module.calls_of(*_ASK_FOR_DEVICES)]
+    if not sites.builds_graph:
+        takes += [*context.module.calls_of(*_TAKES), *_making_variables(context)]
     for chosen in choices(context):
         if not use.depends_on(chosen, "local_rank", "rank", limit=200):
             continue
@@ -197,21 +254,67 @@ def _by_configs(context: Context) -> dict[ast.expr, str]:
     return found
 
 
+def _making_variables(context: Context) -> Iterator[ast.Call]:
+    """Calls of Keras that make variables at once: optimizers, metrics, known models, and models that are told a shape."""
+    for name in context.module.calls:
+        made = name.rsplit(".", 1)[-1]
+        if name.startswith(_MAKE_VARIABLES) and made[:1].isupper() and name.count(".") == 3:
+            yield from context.module.calls_of(name)
+    for call in context.module.calls_called("Sequential", "Model"):
+        if (context.names.of(call.func) or "").startswith(_KERAS) and context.facts.built.at_once(call):
+            yield call
+
+
 def _is_before(context: Context, call: ast.Call, chosen: ast.expr) -> bool:
     """Whether a call has run whenever GPUs are chosen, on every way there."""
     return all(
         any(
-            context.syntax.function(call) is frame.function
-            and position(call) < position(frame.node)
-            and {test for test, _ in context.syntax.conditions(call)}
-            <= {test for test, _ in context.syntax.conditions(frame.node)}
-            and not context.facts.exclusive.apart(call, frame.node)
-            and not context.is_conditional(call)
-            and not context.syntax.inside(frame.node, call)
+            _precedes(context, done, frame.node)
             for frame in way
             if isinstance(frame.node, (ast.expr, ast.stmt))
+            for done in _runs(context, call, frame.function)
         )
         for way in context.ways(chosen)
+    )
+
+
+def _precedes(context: Context, done: _Place, then: _Place) -> bool:
+    """Whether one place of a function surely runs before another one."""
+    return (
+        position(done) < position(then)
+        and {test for test, _ in context.syntax.conditions(done)}
+        <= {test for test, _ in context.syntax.conditions(then)}
+        and not context.facts.exclusive.apart(done, then)
+        and not context.is_conditional(done)
+        and not context.syntax.inside(then, done)
+    )
+
+
+def _runs(context: Context, call: ast.Call, function: ast.AST | None) -> Iterator[_Place]:
+    """The places of a function (None: of the module) that surely make a call: itself, or what calls a function that does."""
+    for way in context.ways(call):
+        for inner, frame in enumerate(way):
+            node = frame.node
+            if not isinstance(node, (ast.expr, ast.stmt)):
+                break
+            if frame.function is function:
+                yield node
+            if frame.loops or _may_be_left_out(context, node, frame.function) or inner > _DEPTH:
+                break
+
+
+def _may_be_left_out(context: Context, node: _Place, function: ast.AST | None) -> bool:
+    """Whether a function may run without coming to a node of it: by a condition, a `return` before, or as a generator."""
+    if function is None or context.is_conditional(node):
+        return True
+    return any(
+        isinstance(n, (ast.Yield, ast.YieldFrom))
+        or (
+            isinstance(n, (ast.Return, ast.Raise))
+            and position(n) < position(node)
+            and not context.syntax.inside(node, n)
+        )
+        for n in walk(function)
     )
 
 

@@ -78,7 +78,7 @@ from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, argument
 
 _SEEDS = (
     "tensorflow.random.set_seed",
@@ -125,8 +125,17 @@ def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
         if update.step_of is None:
             ways = context.ways(update.call)
             loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
-            if isinstance(loop, ast.For) and context.facts.feeding.kinds.pipelines.is_dataset(loop.iter):
-                yield update.call, loop.iter, False
+            data = _counted(context, loop.iter) if isinstance(loop, ast.For) else None
+            if data is not None and context.facts.feeding.kinds.pipelines.is_dataset(data):
+                yield update.call, data, False
+
+
+def _counted(context: Context, gone_through: ast.expr) -> ast.expr:
+    """What a loop takes its batches from: `rows` of `enumerate(rows)`."""
+    inner = gone_through
+    while isinstance(inner, ast.Call) and context.is_builtin(inner.func, "enumerate", "iter") and inner.args:
+        inner = inner.args[0]
+    return inner
 
 
 def _is_same(context: Context, node: ast.AST) -> bool:
@@ -136,14 +145,18 @@ def _is_same(context: Context, node: ast.AST) -> bool:
             return False
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             bindings = context.scopes.reaching(node)
-            return all(b.kind != "parameter" or context.values.passed(b) for b in bindings)
+            return context.holds_seen_attribute(node) or all(
+                b.kind != "parameter" or context.values.passed(b) for b in bindings
+            )
     if not isinstance(node, ast.Call):
         return True
     name = context.names.of(node.func) or ""
     if name:
-        return name.startswith(_OF_LIBRARIES)
+        return name.startswith(_OF_LIBRARIES) or context.facts.horovod.is_call(node, "size", "local_size")
     if isinstance(node.func, ast.Attribute):  # of a dataset, or an array
         return context.values.callee(node) is None
+    if isinstance(context.values.callee(node), FUNCTIONS):
+        return True  # what it returns is among the parts
     return context.is_builtin(node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple")
 
 

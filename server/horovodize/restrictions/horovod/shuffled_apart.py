@@ -6,8 +6,9 @@ have taken too: in each epoch about a third of the rows is not trained on, and o
 
 ## When it is reported
 On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, without a seed, where the script
-doesn't seed TensorFlow; on a slice of a stride of size() from rank() (`rows[hvd.rank()::hvd.size()]`) of what was shuffled,
-permuted or split by NumPy, `random` or scikit-learn without a seed.
+doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`, `rows[hvd.rank() * n:(hvd.rank() + 1) * n]`,
+`np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted or split by NumPy, `random` or scikit-learn
+without a seed.
 
 ## Quick fix
 Give the shuffle a seed.
@@ -53,6 +54,18 @@ random.shuffle(files)
 mine = files[hvd.rank()::hvd.size()]  # HVD319
 ```
 
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+
+hvd.init()
+order = np.random.permutation(1000)
+n = len(order) // hvd.size()
+rows = rows[order]
+mine = rows[hvd.rank() * n:(hvd.rank() + 1) * n]  # HVD319
+mine = np.array_split(order, hvd.size())[hvd.rank()]  # HVD319
+```
+
 ## Near misses
 ```python
 import numpy as np
@@ -64,6 +77,21 @@ order = np.random.permutation(1000)
 mine = order[hvd.rank()::hvd.size()]
 others = np.arange(1000)[hvd.rank()::hvd.size()]
 np.random.shuffle(others)
+```
+
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+
+hvd.init()
+n = len(rows) // hvd.size()
+mine = rows[hvd.rank() * n:(hvd.rank() + 1) * n]
+mine = mine[np.random.permutation(n)]
+batch = np.random.permutation(n)[:32]
+order = np.random.permutation(n)
+for start in range(0, n, 32):
+    part = order[start + 8 * hvd.rank():start + 8 * (hvd.rank() + 1)]
+ours = np.array_split(np.random.RandomState(7).permutation(1000), hvd.size())[hvd.rank()]
 ```
 
 ```python
@@ -130,9 +158,11 @@ def _fix(context: Context, shuffle: ast.Call) -> Fix | None:
 def _sliced(context: Context) -> Iterator[Violation]:
     """Slices that each rank takes of an order of its own."""
     for node in context.syntax.every(ast.Subscript):
-        if not _is_stride(context, node) or context.facts.rank_tests.may_be_guarded(node):
+        if not (
+            _is_stride(context, node) or _is_block(context, node)
+        ) or context.facts.rank_tests.may_be_guarded(node):
             continue
-        shuffled = _drawn_order(context, node.value)
+        shuffled = _drawn_order(context, _parts(context, node) or node.value)
         if shuffled is not None:
             yield RESTRICTION.at(
                 context,
@@ -154,6 +184,28 @@ def _is_stride(context: Context, node: ast.Subscript) -> bool:
     ):
         return False
     return context.facts.rank_tests.is_rank(at.lower) and use.depends_on(at.step, "size", limit=60)
+
+
+def _is_block(context: Context, node: ast.Subscript) -> bool:
+    """`rows[hvd.rank() * n : (hvd.rank() + 1) * n]`, or `np.array_split(rows, hvd.size())[hvd.rank()]`."""
+    use, at = context.facts.horovod, node.slice
+    if not isinstance(node.ctx, ast.Load):
+        return False
+    if isinstance(at, ast.Slice):
+        if context.syntax.loops(node):
+            return False  # rows of one batch, drawn by each rank
+        return all(e is not None and use.depends_on(e, "rank", limit=60) for e in (at.lower, at.upper))
+    return _parts(context, node) is not None and context.facts.rank_tests.is_rank(at)
+
+
+def _parts(context: Context, node: ast.Subscript) -> ast.expr | None:
+    """What NumPy divides into a part for each rank, of which one is taken."""
+    made = context.values.calls(node.value)
+    if len(made) != 1 or context.names.of(made[0].func) not in ("numpy.array_split", "numpy.split"):
+        return None
+    parts = argument(made[0], "indices_or_sections", 1)
+    by_size = parts is not None and context.facts.horovod.depends_on(parts, "size", limit=60)
+    return argument(made[0], "ary", 0) if by_size else None
 
 
 def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:

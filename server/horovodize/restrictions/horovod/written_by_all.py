@@ -349,7 +349,8 @@ def _is_same(context: Context, path: ast.expr) -> bool:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             for binding in context.scopes.reaching(node):
                 if binding.kind == "parameter" and not context.values.passed(binding):
-                    return False
+                    if not context.holds_seen_attribute(node):
+                        return False
                 if binding.kind == "import" and not binding.imported.startswith(
                     ("os", "argparse", "pathlib", "absl", "horovod")
                 ):
