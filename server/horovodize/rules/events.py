@@ -302,7 +302,9 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     if len(bounds) == 1 and thresholds.changes(draft, bounds[0]):
         _at_changing(draft, test, number, operator)
         return
-    if not bounds or not all(_is_bound(draft, b) for b in bounds):
+    if not bounds or not all(_is_bound(draft, b) or _is_listed(draft, b) for b in bounds):
+        if any(_is_unseen(draft, b) for b in bounds):
+            unseen_counts.ask(draft, test, seen=False)
         return
     known = [draft.facts.feeding.kinds.constant(b) for b in bounds]
     few = all(k is not None and k <= guarded.FEW for k in known)
@@ -330,6 +332,10 @@ def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.c
 
 def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ...]:
     """A bound over the number of ranks; inside an event that comes every so many steps, the same of those events."""
+    if _is_listed(draft, bound):  # one of them may be the first step, which stays
+        text = draft.module.text(bound)
+        draft.decide(bound, Divided("G5"))
+        return Edit.around(draft.module.span(bound), f"({text} and max(1, ", f" // {SIZE}))")
     sides = [test.left] if isinstance(test, ast.Compare) else []
     around = next((a for side in sides if (a := nested.outer(draft, test, side)) is not None), None)
     within = nested.multiple(draft, around, bound) if around is not None else None
@@ -348,6 +354,24 @@ def _whole_steps(bound: ast.expr) -> ast.expr:
 def _is_bound(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is a number of steps that stays the same, and that of one process."""
     return _is_fixed(draft, e) and counted.is_whole(draft, e)
+
+
+def _is_listed(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is one of the numbers that a program lists: `for when, rate in [(100, 0.1), (200, 0.01)]:`"""
+    bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    loops = {d.loop for d in draft.facts.feeding.drivers}
+    if not bound or any(b.kind != "item" or b.statement in loops for b in bound):
+        return False
+    given = [o.node for o in draft.values.origins(e)]
+    return bool(given) and all(isinstance(n, ast.Constant) and type(n.value) is int for n in given)
+
+
+def _is_unseen(draft: Draft, e: ast.expr) -> bool:
+    """Whether it can't be seen that a number is one of a rank's steps, and not one that the program was given."""
+    if _is_bound(draft, e) or not counted.is_whole(draft, e):
+        return False
+    made_of = [n for n in draft.values.depends([e], 200) if isinstance(n, ast.expr)]
+    return not any(counted.of(draft, n) is not None for n in made_of)
 
 
 def _is_fixed(draft: Draft, e: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from horovodize.rules import (
     global_batch,
     learning_rate,
     loop_exits,
+    numbered_on,
     open_loops,
     strong,
 )
@@ -67,6 +68,7 @@ def divide_loops(draft: Draft) -> None:
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, draft.loop_rule)
         own_batches(draft, driver, draft.loop_rule, partial(learning_rate.gives_rate, draft))
+    numbered_on.count_all(draft)
     for site in known.undriven:
         if strong.divide(draft, draft.loop_rule, [site]) or plays(draft, draft.loop_rule, [site]):
             continue

@@ -12,7 +12,8 @@ from horovodize.rules import cursors, loop_exits, resume, strong
 from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ends_loop
-from horovodize.rules.ranges import EVERYTHING, STORED, counts_ranks
+from horovodize.rules.numbered_on import STORED
+from horovodize.rules.ranges import EVERYTHING, counts_ranks
 from horovodize.rules.shares import change_count, counts_a_share, feeding, is_none
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument

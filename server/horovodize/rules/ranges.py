@@ -13,7 +13,7 @@ from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.restored_numbers import RESUMING
 from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
-from horovodize.rules import averages, counted, nested, own_numbers, resume, strong
+from horovodize.rules import averages, counted, nested, numbered_on, own_numbers, resume, strong
 from horovodize.rules.decisions import (
     Amount,
     Decided,
@@ -33,7 +33,6 @@ from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
 EVERYTHING = "every rank trains on all of it"
-STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _LAST = (
     "in the last turn, and after the loop, this number is that of the last of all turns, and what is added up that of a rank's "
     "turns: divide by how many those are"
@@ -185,7 +184,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
             draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
         )
         draft.change(rule, stop, DIVIDE_STEPS, WHY, around, decision=Decision.DIVIDED)
-        draft.note(rule, start, STORED)
+        draft.note(rule, start, numbered_on.STORED)
     elif not isinstance(start, ast.Constant):
         draft.decide(stop, Shared(rule))
         draft.divided = True
@@ -244,7 +243,7 @@ def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
         *Edit.around(left, opening, f"{closing} // {SIZE}", level=1),
     ]
     draft.change(rule, rest, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
-    draft.note(rule, rest.right, STORED)
+    draft.note(rule, rest.right, numbered_on.STORED)
     return True
 
 
@@ -296,11 +295,20 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     _tell_of_few(draft, e, rule)
     variable = _variable(driver.loop, e)
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
-    averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
-    counting = [n for n in uses.counting if not is_shown(draft, n)] if uses is not None else []
     if uses is not None and not own_numbers.can_give(draft, uses):
         _leave(draft, driver, e, rule)
         return
+    numbers = counts_from(draft, e)
+    if numbers is not None and uses is not None and variable is not None:
+        of_a_rank, so_many_more = (counts_ranks(draft, n) for n in numbers.args)
+        if of_a_rank or numbered_on.is_restored(draft, numbers.args[0]):
+            if not so_many_more and numbered_on.deal_out(
+                draft, driver, numbers, variable, uses, of_a_rank, rule
+            ):
+                return
+            draft.note(rule, numbers.args[0], numbered_on.STORED)
+    averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
+    counting = [n for n in uses.counting if not is_shown(draft, n)] if uses is not None else []
     if variable is None or uses is None or not (counting or averaged or uses.told):
         edits = _own_numbers(draft, e, rule) or wrap(draft, e, "shard", rule)
         what = "Give every rank its own batches" if driver.indexed else DIVIDE_STEPS

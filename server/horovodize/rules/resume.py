@@ -4,12 +4,12 @@ What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkp
                read from a checkpoint's name, or from a file that the program writes) goes on by the steps of all ranks:
                `step.assign_add(hvd.size())`. What it is compared with (`while step < STEPS`) and computed from it (a rate, an
                epoch) stays as it is. A count of rows (`seen += len(batch)`) counts those of all ranks likewise, whether it is
-               kept or not. So does a loop that goes on from some step: `range(start, STEPS, hvd.size())`. An epoch that is
-               computed from what an optimizer or a graph counts is computed from the steps that a rank takes in one, or from
-               that count times `hvd.size()`. Once such a variable is restored, all ranks have rank 0's; so have they a number
-               of epochs by which a turn is left out (`if epoch < done: continue`). Where an epoch is computed from such a
-               number (`first = count // batches`), the number is that of one process after each epoch, whatever batches of it
-               are left out so that all ranks take equally many; where that can't be done, it is said.
+               kept or not. So does a loop that goes on from some step: `range(start, STEPS, hvd.size())`, also one whose number
+               selects rows. An epoch that is computed from what an optimizer or a graph counts is computed from the steps that
+               a rank takes in one, or from that count times `hvd.size()`. Once such a variable is restored, all ranks have rank
+               0's; so have they a number of epochs by which a turn is left out (`if epoch < done: continue`). Where an epoch is
+               computed from such a number (`first = count // batches`), the number is that of one process after each epoch,
+               whatever batches of it are left out so that all ranks take equally many; where that can't be done, it is said.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
@@ -48,6 +48,7 @@ from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
+from horovodize.summary.values import Origin
 
 _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
@@ -273,15 +274,21 @@ def _is_measured(amount: ast.expr | None) -> bool:
 
 def begin_after(draft: Draft, start: ast.expr) -> None:
     """`start = last + 1` of a loop whose turns count for all ranks' steps: the step after the last one comes size() later."""
-    origins = draft.values.origins(start)
-    for o in origins:
-        if (
-            isinstance(o.node, ast.BinOp)
-            and not o.path
-            and isinstance(o.node.op, ast.Add)
-            and _is_one(o.node.right)
-        ):
+    for o in draft.values.origins(start):
+        if _is_next(o):
+            assert isinstance(o.node, ast.BinOp)
             _go_on(draft, o.node.right)
+
+
+def begins_after(draft: Draft, start: ast.expr) -> bool:
+    """Whether a loop goes on from `last + 1`, also where it begins."""
+    return all(map(_is_next, draft.values.origins(start)))
+
+
+def _is_next(o: Origin) -> bool:
+    """`last + 1`"""
+    adds = isinstance(o.node, ast.BinOp) and isinstance(o.node.op, ast.Add) and not o.path
+    return adds and isinstance(o.node, ast.BinOp) and _is_one(o.node.right)
 
 
 def _stride(draft: Draft, counter: Counter, why: str = _WHY) -> None:

@@ -20,6 +20,7 @@ _OVER = (
     "this count goes on by size() with each step, and may step over the number that it is compared with here"
 )
 _MODULO = {"mod", "floormod", "remainder"}
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 _FUNCTIONS = {"equal": "less", "not_equal": "greater_equal"}
 
 
@@ -36,7 +37,7 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
     turn = _turn_before(draft, left)
     if turn is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
         if draft.decide(right, Counted("G5")):
-            _after(draft, test, turn, left, right, operator)
+            _after(draft, test, turn, left, right, right, operator)
         return True
     if counted.all_of(draft, left) is None and not epoch_counts.is_one(draft, left):
         return False
@@ -192,16 +193,27 @@ def _turn_before(draft: Draft, e: ast.expr) -> ast.expr | None:
 
 
 def _after(
-    draft: Draft, test: ast.expr, turn: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop
+    draft: Draft,
+    test: ast.expr,
+    turn: ast.expr,
+    left: ast.expr,
+    number: ast.expr,
+    right: ast.expr,
+    operator: ast.cmpop,
 ) -> None:
-    """`step + 1 == K` → `step < K <= step + hvd.size()`"""
-    plain = isinstance(right, (ast.Constant, ast.Name, ast.Attribute))
-    if not plain or not isinstance(test, ast.Compare) or test.left is not left or draft.drive.in_traced(test):
+    """`step + 1 == K` → `step < K <= step + hvd.size()`; so `step == K - 1`, too. `number`: K"""
+    if (
+        not _is_plain(number)
+        or not isinstance(test, ast.Compare)
+        or test.left is not left
+        or draft.drive.in_traced(test)
+    ):
         draft.note("G5", test, _OVER)
         return
     before, after = draft.module.span(left), draft.module.span(right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
-    text = f"{opening}{draft.module.text(turn)} < {draft.module.text(right)} <= "
+    text = f"{opening}{draft.module.text(turn)} < {draft.module.text(number)} <= "
+    closing = f" + {SIZE}{closing}" if turn is left else closing
     edits = [Edit.insert(before.start, text, before), Edit(Span(before.end, after.end), closing)]
     draft.change("G5", test, _WHAT, _WHY, edits)
 
@@ -215,9 +227,11 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     ):
         _among(draft, test, left, right)
         return
-    plain = isinstance(right, (ast.Constant, ast.Name, ast.Attribute)) and isinstance(
-        operator, (ast.Eq, ast.NotEq)
-    )
+    turn = counted.all_of(draft, left)
+    if turn is not None and _is_last(turn, right) and isinstance(right, ast.BinOp):
+        _after(draft, test, left, left, right.left, right, operator)
+        return
+    plain = _is_plain(right) and isinstance(operator, (ast.Eq, ast.NotEq))
     if isinstance(right, ast.Constant) and right.value == 0:
         return
     if not plain or not isinstance(test, ast.Compare) or draft.drive.in_traced(test):
@@ -228,6 +242,22 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     by, doubt = _goes_on_by(draft, test, left)
     edits = _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {by}{closing}")
     draft.change("G5", test, _WHAT, _WHY, edits, doubt)
+
+
+def _is_plain(e: ast.expr) -> bool:
+    """Whether a number is written by names and constants alone, so that it may be written twice: `n // 2`."""
+    if isinstance(e, ast.BinOp):
+        return isinstance(e.op, _ARITHMETIC) and _is_plain(e.left) and _is_plain(e.right)
+    return isinstance(e, (ast.Constant, ast.Name, ast.Attribute))
+
+
+def _is_last(turn: Counter, number: ast.expr) -> bool:
+    """Whether a number is the last that a loop's variable has: `n - 1` of `range(start, n)`."""
+    if not isinstance(number, ast.BinOp) or not isinstance(number.op, ast.Sub):
+        return False
+    ends = [d.iterable.args[-1] for d in turn.drivers if isinstance(d.iterable, ast.Call) and d.iterable.args]
+    same = bool(ends) and all(ast.unparse(e) == ast.unparse(number.left) for e in ends)
+    return turn.kind is CounterKind.TURN and same and ast.unparse(number.right) == "1"
 
 
 def _among(draft: Draft, test: ast.Compare, left: ast.expr, numbers: ast.expr) -> None:

@@ -18,9 +18,10 @@ _ASKED = (
 )
 
 
-def ask(draft: Draft, test: ast.expr) -> None:
-    """Asks about a test of a rank's steps that decides more than what is printed."""
-    if _is_plain(test):
+def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
+    """Asks about a test of a rank's steps that decides more than what is printed. seen: whether names and numbers that are
+    compared as they are have been looked at"""
+    if seen and _is_plain(test):
         return
     read = next((e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e)), None)
     if read is None or only_shows(draft, test) or any(draft.was(n, Decided) for n in ast.walk(test)):

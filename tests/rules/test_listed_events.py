@@ -1,0 +1,57 @@
+"""G5: events at steps that a program lists, or that can't be seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+HEAD = TAPE + "ds = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(9).repeat().batch(4)\n"
+LOOP = "for i, (x, y) in enumerate(ds.take(1000)):\n    step(x, y)\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "event", "after"),
+    [
+        (
+            "plan = [(0, 0.1), (300, 0.05)]\n",
+            "    for when, rate in plan:\n        if i == when:\n            opt.learning_rate.assign(rate)\n",
+            "        if i == (when and max(1, when // hvd.size())):\n            opt.learning_rate.assign(rate * hvd.size())\n",
+        ),
+        (
+            "",
+            "    for k in (300, 600):\n        if i >= k:\n            keep(k)\n",
+            "        if i >= (k and max(1, k // hvd.size())):\n            keep(k)\n",
+        ),
+    ],
+)
+def test_each_of_the_listed_numbers_is_divided(given: str, event: str, after: str) -> None:
+    plan = plan_of(HEAD + given + LOOP + event)
+    assert after in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+def test_numbers_that_cannot_be_seen_are_asked_about() -> None:
+    event = (
+        "    for when, rate in read():\n        if i == when:\n            opt.learning_rate.assign(rate)\n"
+    )
+    plan = plan_of(HEAD + "from plans import read\n" + LOOP + event)
+    assert "        if i == when:\n" in plan.text
+    assert any("isn't followed" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("event", "given"),
+    [
+        # of a rank's own steps
+        ("    if i == last:\n        keep(i)\n    last = i\n", "last = 0\n"),
+        # only shown
+        (
+            "    for when in read():\n        if i == when:\n            print(i)\n",
+            "from plans import read\n",
+        ),
+    ],
+)
+def test_near_misses(event: str, given: str) -> None:
+    assert all(c.sure for c in plan_of(HEAD + given + LOOP + event).changes)
