@@ -560,9 +560,16 @@ def test_the_average_since_the_last_event_is_over_a_ranks_steps(test: str, use: 
     assert divided in event_of(test, use, "running = 0.0", head="every = 100\n")
 
 
+def test_the_average_of_what_a_sum_has_grown_by_is_over_a_ranks_steps() -> None:
+    text = event_of("i % 100 == 0", "mean = (running - kept) / 100", "kept = running", head="kept = 0.0\n")
+    assert "mean = (running - kept) / max(1, 100 // hvd.size())" in text
+
+
 @pytest.mark.parametrize(
     "then",
     [
+        ("mean = (running - other) / 100", "kept = running"),
+        ("mean = (kept - running) / 100", "other = running"),
         ("mean = running / 50", "running = 0.0"),  # another number
         ("mean = running / 100",),  # goes on: no average of what came since
         ("mean = other / 100", "running = 0.0"),

@@ -70,9 +70,12 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
     event = draft.syntax.statement(test)
     if not isinstance(event, ast.If) or not draft.syntax.inside(test, event.test):
         return
-    sums = _begun_again(event) & _summed(draft, event)
-    for divisor, what in divisors_in(draft, event) if sums else ():
-        if not draft.syntax.inside(divisor, event) or not _is_of(draft, divisor, what, sums, event):
+    summed = _summed(draft, event)
+    sums, last = _begun_again(event) & summed, _kept_last(event, summed)
+    for divisor, what in divisors_in(draft, event) if sums or last else ():
+        if not draft.syntax.inside(divisor, event):
+            continue
+        if not _is_of(draft, divisor, what, sums, event) and not _is_since_last(what, last):
             continue
         factors = _factors(divisor)
         same = [f for f in factors if ast.dump(f) == ast.dump(every)]
@@ -95,6 +98,19 @@ def _begun_again(event: ast.If) -> set[str]:
         elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "clear":
             found.add(ast.unparse(n.func.value))
     return found
+
+
+def _kept_last(event: ast.If, summed: set[str]) -> set[tuple[str, str]]:
+    """(a sum, what an event sets to it): `logged = total`, from which the next one counts."""
+    set_to = [n for s in event.body for n in ast.walk(s) if isinstance(n, ast.Assign)]
+    kept = {(ast.unparse(n.value), ast.unparse(target)) for n in set_to for target in n.targets}
+    return {(total, last) for total, last in kept if total in summed}
+
+
+def _is_since_last(what: ast.AST, kept: set[tuple[str, str]]) -> bool:
+    """`total - logged`"""
+    lesses = (n for n in ast.walk(what) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub))
+    return any((ast.unparse(n.left), ast.unparse(n.right)) in kept for n in lesses)
 
 
 def _summed(draft: Draft, event: ast.If) -> set[str]:
