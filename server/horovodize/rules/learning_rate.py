@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from horovodize.rules import (
     decays,
+    held_optimizers,
     keras_optimizer,
     keras_session,
     own_rate,
@@ -409,7 +410,8 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
         return False
     holder = e.value
     if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
-        return True
+        if isinstance(e.ctx, ast.Store) or held_optimizers.is_of_a_model(draft, holder):
+            return True
     made = draft.values.calls(holder)
     if any(draft.module.is_optimizer(c) for c in made):
         return True

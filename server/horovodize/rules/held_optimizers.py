@@ -1,0 +1,76 @@
+"""Whether `x.optimizer` is the optimizer of a model, `model.optimizer.lr`, or the settings of one, `config.optimizer.lr`.
+
+By its name alone it may be either. It is an optimizer where what holds it is a model, or is used as one, where it is used as an
+optimizer itself, or where its rate is set. Else it is what a program was given: a rate that is not multiplied yet."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.callback_decisions import sets_value
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import argument
+
+_MODELS = ("tensorflow.keras.Model", "tensorflow.keras.callbacks.Callback")
+_OF_MODELS = frozenset(
+    {
+        "compile", "evaluate", "fit", "fit_generator", "get_weights", "layers", "load_weights", "predict", "predict_on_batch",
+        "save", "save_weights", "set_weights", "stop_training", "summary", "test_on_batch", "train_on_batch",
+        "trainable_variables", "trainable_weights", "variables", "weights",
+    }
+)  # fmt: skip
+_OF_OPTIMIZERS = frozenset(
+    {
+        "apply", "apply_gradients", "build", "get_config", "get_gradients", "get_updates", "get_weights", "iterations",
+        "minimize", "set_weights", "updates", "variables", "weights",
+    }
+)  # fmt: skip
+
+
+def is_of_a_model(draft: Draft, held: ast.Attribute) -> bool:
+    """Whether `x.optimizer` is the optimizer of a model."""
+    owner = held.value
+    if isinstance(owner, ast.Name) and owner.id in ("self", "cls"):
+        return True
+    if (
+        isinstance(owner, ast.Attribute)
+        and owner.attr == "model"
+        and not draft.values.attribute_bindings(owner)
+    ):
+        return True  # that of a callback
+    if any(_makes_model(draft, call) for call in draft.values.calls(owner)):
+        return True
+    return (
+        _is_used(draft, owner, _OF_MODELS, called=True)
+        or _is_used(draft, held, _OF_OPTIMIZERS)
+        or any(ast.unparse(kept.value) == ast.unparse(held) for kept in _set(draft))
+    )
+
+
+def _makes_model(draft: Draft, call: ast.Call) -> bool:
+    name, made = draft.names.of(call.func) or "", draft.values.made_by(call)
+    return any(m in made for m in _MODELS) or ".applications." in name or name.endswith("load_model")
+
+
+def _is_used(draft: Draft, e: ast.expr, parts: frozenset[str], called: bool = False) -> bool:
+    """Whether something of that name has one of some parts read, or is called."""
+    text = ast.unparse(e)
+    if called and any(ast.unparse(c.func) == text for c in draft.syntax.calls):
+        return True
+    return any(n.attr in parts and ast.unparse(n.value) == text for n in draft.syntax.every(ast.Attribute))
+
+
+def _set(draft: Draft) -> list[ast.Attribute]:
+    """The attributes that something is set to: `x.lr = 0.1`, `x.lr.assign(0.1)`, `K.set_value(x.lr, 0.1)`."""
+    found: list[ast.expr | None] = []
+    for n in draft.syntax.every(ast.Assign, ast.AugAssign):
+        found += n.targets if isinstance(n, ast.Assign) else [n.target]
+    for call in draft.syntax.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("assign", "assign_add", "assign_sub"):
+            found.append(call.func.value)
+        elif sets_value(draft, call):
+            found.append(argument(call, "x", 0))
+    return [e for e in found if isinstance(e, ast.Attribute)]
+
+
+__all__ = ["is_of_a_model"]
