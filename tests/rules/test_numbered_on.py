@@ -124,3 +124,21 @@ def test_such_a_count_steps_over_what_is_computed_too(test: str, after: str) -> 
     loop = "for i in range(start, N):\n    step(*draw(3))\n    if {}:\n        save(i + 1)\n"
     text = plan_of(HEAD + "N = int(input())\n" + loop.format(test)).text
     assert f"    if {after}:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("found", "strided"),
+    [
+        ("files = sorted(glob.glob('w-*.h5'))\nif files:\n    i = int(files[-1][2:8])\n", True),
+        ("for name in os.listdir('w'):\n    i = max(i, int(name.split('-')[1]))\n", True),
+        # a near miss: a setting
+        ("if len(sys.argv) > 1:\n    i = int(sys.argv[1])\n", False),
+    ],
+)
+def test_numbers_in_the_names_of_files_were_counted_by_an_earlier_run(found: str, strided: bool) -> None:
+    loop = "while i < 1000:\n    step(*draw(3))\n    i += 1\n    if i % 100 == 0:\n        save(i)\n"
+    text = plan_of("import glob\nimport sys\n" + HEAD + "i = 0\n" + found + loop).text
+    assert ("    i += hvd.size()\n    if i % 100 < hvd.size():\n" in text) == strided
+    assert (
+        "while i < max(1, 1000 // hvd.size()):" in text or "while i < 1000 // hvd.size():" in text
+    ) != strided

@@ -665,3 +665,44 @@ def test_an_end_that_is_compared_with_a_ranks_own_steps_is_divided() -> None:
     text = plan_of(TAPE + COUNTED_ON.format("0", "5000")).text
     assert "        count += 1\n" in text
     assert "        if count >= 5000 // hvd.size():\n            break\n" in text
+
+
+KEEPER = """\
+ck = tf.train.Checkpoint(step=tf.Variable(0), model=model)
+manager = tf.train.CheckpointManager(ck, 'd', 2)
+def restore():
+    if manager.latest_checkpoint:
+        ck.restore(manager.latest_checkpoint){}
+restore()
+"""
+SENT = "ck.step.assign(hvd.broadcast_object(ck.step.numpy()))\n"
+
+
+@pytest.mark.parametrize(
+    ("then", "after"),
+    [
+        (
+            "\n        return True\n    return False",
+            f"\n        {SENT}        return True\n    {SENT}    return False",
+        ),
+        (
+            "\n        return True\n    else:\n        return False",
+            f"\n        {SENT}        return True\n    else:\n        {SENT}        return False",
+        ),
+        (
+            "\n    else:\n        return False",
+            f"\n    else:\n        {SENT}        return False\n    {SENT.rstrip()}",
+        ),
+        ("\n    print('done')", f"\n    {SENT}    print('done')"),
+        # a near miss, a way out in one of the branches: nothing is sent
+        ("\n        if late:\n            return True\n    return False",) * 2,
+    ],
+)
+def test_ranks_with_a_checkpoint_and_without_one_meet(then: str, after: str) -> None:
+    check("G6", HEAD + "late = False\n", KEEPER.format(then) + LOOP, KEEPER.format(after) + STRIDED)
+
+
+def test_a_variable_that_rank_0_tells_stays_the_one_that_is_kept() -> None:
+    source = HEAD + KEPT.replace("model=", "wait=tf.Variable(0), model=") + "late = ck.wait\n"
+    loop = "while int(ck.step) < 1000 and late < 3:\n" + LOOP.split("\n", 1)[1]
+    assert "late = hvd.broadcast_object(late)" not in plan_of(source + loop).text

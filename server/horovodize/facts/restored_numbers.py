@@ -1,4 +1,5 @@
-"""Which numbers an earlier run of the program has counted: they are read from a checkpoint's name, or from a file it wrote."""
+"""Which numbers an earlier run of the program has counted: they are read from the names of
+files, or from a file it wrote."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from horovodize.summary.opening import Opening
 
 # What finds a checkpoint: a number that is made from it was counted by an earlier run.
 RESUMING = ("latest_checkpoint", "get_checkpoint_state")
+# What finds files by their names: a number that is read from one was given to it by an earlier run.
+_LISTING = ("glob", "iglob", "iterdir", "listdir", "rglob", "scandir")
 _LOADING = ("load", "loadtxt", "genfromtxt", "read_csv", "read_json", "read_pickle")
 
 
@@ -21,11 +24,14 @@ class RestoredNumbers:
         self._written, self._opening = Written(module), Opening(module)
 
     def is_restored(self, start: ast.expr) -> bool:
-        """Whether a number is read from the name of a checkpoint, or from what a program has saved: a file that it writes."""
+        """Whether a number is read from the name of a checkpoint or another file, or from what a program has saved: a file that
+        it writes."""
         if isinstance(start, ast.Constant):
             return False
         calls = (n for n in self.values.depends([start], 400) if isinstance(n, ast.Call))
-        return any(self.names.last(n.func) in RESUMING or self._reads_own_file(n) for n in calls)
+        return any(
+            self.names.last(n.func) in (*RESUMING, *_LISTING) or self._reads_own_file(n) for n in calls
+        )
 
     def _reads_own_file(self, call: ast.Call) -> bool:
         opened = self._opening.is_open(call) and self._opening.written(call) is None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.rules import told, told_draws
@@ -195,12 +196,20 @@ def agree_value(
         statement = _first_made_of(draft, e, statement)
         if draft.once(f"agreed {text}", statement):
             line = f"{text} = {from_root(draft)}({text})"
+            if _is_variable(draft, e):  # which checkpoints, or a `tf.function`, go on with
+                line = f"{text}.assign({from_root(draft)}({text}.numpy()))"
             draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
     else:
         # Inside of what divides it: rank 0's rows, and of these a part.
         edits = Edit.around(draft.module.span(e), *told.around(draft, e), level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
+
+
+def _is_variable(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is a `tf.Variable`, which holds a number."""
+    made = draft.values.calls(e)
+    return bool(made) and not draft.in_graph and all(draft.names.of(c.func) in VARIABLES for c in made)
 
 
 def _first_made_of(draft: Draft, e: ast.expr, statement: ast.stmt) -> ast.stmt:

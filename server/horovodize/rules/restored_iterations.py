@@ -37,12 +37,14 @@ def apply(draft: Draft) -> None:
             draft.note("G6", kept, _SAID)
             continue
         for call, name, step in found:
-            place = resume.reached_by_all(draft, draft.syntax.statement(call))
-            if place is None:
-                draft.note("G6", kept, _SAID)
-                continue
+            restored = draft.syntax.statement(call)
+            place = resume.reached_by_all(draft, restored)
             line = f"{name}.iterations.assign(int({step}) // {SIZE})"
-            draft.change("G6", call, _WHAT, _WHY, [draft.after(place, [line])])
+            edits = resume.after_restoring(draft, place, restored, line) if place is not None else []
+            if edits:
+                draft.change("G6", call, _WHAT, _WHY, edits)
+            else:
+                draft.note("G6", kept, _SAID)
 
 
 def _scheduled(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:

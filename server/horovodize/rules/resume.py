@@ -1,15 +1,16 @@
 """G6 resume: a program that goes on from a checkpoint goes on at the same row, and takes no step once it is through.
 
 What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
-               read from a checkpoint's name, or from a file that the program writes) goes on by the steps of all ranks:
-               `step.assign_add(hvd.size())`. What it is compared with (`while step < STEPS`) and computed from it (a rate, an
-               epoch) stays as it is. A count of rows (`seen += len(batch)`) counts those of all ranks likewise, whether it is
-               kept or not. So does a loop that goes on from some step: `range(start, STEPS, hvd.size())`, also one whose number
-               selects rows. An epoch that is computed from what an optimizer or a graph counts is computed from the steps that
-               a rank takes in one, or from that count times `hvd.size()`. Once such a variable is restored, all ranks have rank
-               0's; so have they a number of epochs by which a turn is left out (`if epoch < done: continue`). Where an epoch is
-               computed from such a number (`first = count // batches`), the number is that of one process after each epoch,
-               whatever batches of it are left out so that all ranks take equally many; where that can't be done, it is said.
+               read from the name of a checkpoint or another file that is found, or from a file that the program writes) goes on
+               by the steps of all ranks: `step.assign_add(hvd.size())`. What it is compared with (`while step < STEPS`) and
+               computed from it (a rate, an epoch) stays as it is. A count of rows (`seen += len(batch)`) counts those of all
+               ranks likewise, whether it is kept or not. So does a loop that goes on from some step: `range(start, STEPS,
+               hvd.size())`, also one whose number selects rows. An epoch that is computed from what an optimizer or a graph
+               counts is computed from the steps that a rank takes in one, or from that count times `hvd.size()`. Once such a
+               variable is restored, all ranks have rank 0's; so have they a number of epochs by which a turn is left out (`if
+               epoch < done: continue`). Where an epoch is computed from such a number (`first = count // batches`), the number
+               is that of one process after each epoch, whatever batches of it are left out so that all ranks take equally many;
+               where that can't be done, it is said.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
@@ -75,6 +76,7 @@ _BUFFERS = (
     "the same rows until they are through; leave the iterator out of the checkpoint on several ranks, or let each rank save "
     "one in a file of its own"
 )
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _LESS = (ast.Lt, ast.LtE)
 _MORE = (ast.Gt, ast.GtE, ast.Eq)
 
@@ -143,11 +145,35 @@ def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
 def _send(draft: Draft, made: ast.Call, what: str, why: str) -> None:
     """Sends a restored variable where a checkpoint is read."""
     for call, name in draft.facts.kept.places(made):
-        place = reached_by_all(draft, draft.syntax.statement(call))
-        if place is not None and draft.once(f"agreed {name}", place):
-            line = f"{name}.assign({from_root(draft)}({name}.numpy()))"
-            draft.change("G6", call, what, why, [draft.after(place, [line])])
+        restored = draft.syntax.statement(call)
+        place = reached_by_all(draft, restored)
+        if place is None or not draft.once(f"agreed {name}", place):
+            continue
+        edits = after_restoring(draft, place, restored, f"{name}.assign({from_root(draft)}({name}.numpy()))")
+        if edits:
+            draft.change("G6", call, what, why, edits)
             draft.decide(made, Agreed("G6"))
+
+
+def after_restoring(draft: Draft, place: ast.stmt, restored: ast.stmt, line: str) -> list[Edit]:
+    """What lets each rank run a line once, whether it has restored something or not. Nothing where that can't be written.
+
+    place: what all ranks come to. Where a branch of it leaves (`if found: restore(found); return True`), the line stands in
+    that branch, too, so that ranks with a checkpoint and without one run it together"""
+    leaves = [n for n in ast.walk(place) if isinstance(n, _LEAVING)]
+    if not leaves or place is restored:
+        return [draft.after(place, [line])] if not leaves else []
+    branches = [place.body, place.orelse] if isinstance(place, ast.If) else []
+    last = [branch[-1] for branch in branches if branch]
+    ends = [s for s in last if isinstance(s, _LEAVING)]
+    if (
+        restored not in [s for branch in branches for s in branch]
+        or restored in ends
+        or len(leaves) > len(ends)
+    ):
+        return []
+    after = [draft.after(place, [line])] if len(ends) < 2 else []
+    return [*(draft.before(s, [line]) for s in ends), *after]
 
 
 def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
