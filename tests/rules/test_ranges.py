@@ -510,3 +510,49 @@ def test_the_last_turn_is_known_by_its_number(last: str, stays: bool) -> None:
 def test_what_is_left_over_of_few_is_said(numbers: str, told: bool) -> None:
     plan = plan_of(TAPE + f"for i in {numbers}:\n    {SELECTS}\n")
     assert any("ranks take equally many" in n.message for n in plan.notes) is told
+
+
+KEPT = """\
+import numpy as np
+import tensorflow as tf
+x = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+def step(a):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(a))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+np.random.seed(7)
+n = 200
+{}
+for i in range(n):
+    {}
+    if i > 0 and abs(losses[i] - losses[i - 1]) < 0.1:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("begins", "keeps"),
+    [
+        ("losses = np.zeros(n)", "losses[i] = {}"),
+        ("losses = [0.0] * n", "losses[i] = {}"),
+        ("losses = {}", "losses[i] = {}"),
+        ("losses = []", "losses.append({})"),
+    ],
+)
+def test_what_a_loop_keeps_of_its_turns_is_read_by_what_it_was_kept_by(begins: str, keeps: str) -> None:
+    """By a number of the rank's own it would read what no turn has kept yet: ranks would end at once."""
+    selected = plan_of(KEPT.format(begins, keeps.format("step(x[i])"))).text
+    assert keeps.format("step(x[own_i])") in selected
+    assert "abs(losses[i] - losses[i - 1])" in selected
+    drawn = plan_of(KEPT.format(begins, keeps.format("step(x[np.random.choice(900, 8)])"))).text
+    assert "for i in range(n // hvd.size()):" in drawn
+    assert "np.random.seed(7 + hvd.rank())" in drawn  # nothing is selected by `i`: ranks must draw differently
+    assert "abs(losses[i] - losses[i - 1])" in drawn
+
+
+def test_rows_that_a_loop_changes_are_still_selected() -> None:
+    text = plan_of(KEPT.format("losses = np.load('y.npy')", "losses[i] = losses[i] + step(x)")).text
+    assert "own_i" in text

@@ -19,7 +19,7 @@ from horovodize.facts.row_counts import is_index, is_shown
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.schedules import is_from_schedule
-from horovodize.summary.selecting import picks_what_trains, selected_inside, selects
+from horovodize.summary.selecting import picks_what_trains, reads_what_is_kept, selected_inside, selects
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, Loop, arguments
 from horovodize.summary.turn_picks import Picked, picked_by
 from horovodize.summary.variables import NUMBERS
@@ -240,6 +240,7 @@ class _Reading:
                     mentions(n.slice, self.derived)
                     and not is_from_schedule(feeding, n, self.body)
                     and not picks_what_trains(feeding, n, self.body)
+                    and not reads_what_is_kept(feeding, n, self.body)
                 ):
                     roots.append(n.slice)
             elif isinstance(n, ast.Call) and (found := self._told(n)) is not None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 _TRAINING = {"apply_gradients", "minimize", "train_on_batch", "fit", "run"}
+_FILLED = {f"{f}{of}" for f in ("zeros", "ones", "full", "empty") for of in ("", "_like")}
+_EMPTY = {"list", "dict", "defaultdict", "OrderedDict"}
 _FAR = 3  # functions that a number is followed through
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
@@ -31,6 +33,32 @@ def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]
     names = {n.id for n in targets if isinstance(n.ctx, ast.Store)}  # not `net` of `feed[net.y] = …`
     reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     return any(_is_run(feeding, n) for n in reads)
+
+
+def reads_what_is_kept(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
+    """Whether an index reads what the body itself keeps of its turns, in what began empty or filled by a size: `losses[i]` of
+    `losses = np.zeros(n)`, after `losses[i] = step(x)`."""
+    made, kept = [o.node for o in feeding.values.origins(item.value)], ast.dump(item.value)
+    if not made or not all(_begins_empty(feeding, e) for e in made):
+        return False
+    for n in body:
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and ast.dump(n.value) == kept:
+            return True
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "append":
+            if ast.dump(n.func.value) == kept:
+                return True
+    return False
+
+
+def _begins_empty(feeding: Feeding, e: ast.AST) -> bool:
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult):  # `[0] * n`
+        return any(isinstance(side, ast.List) for side in (e.left, e.right))
+    if isinstance(e, (ast.List, ast.Dict)):
+        return not (e.elts if isinstance(e, ast.List) else e.keys)
+    if not isinstance(e, ast.Call) or feeding.values.callee(e) is not None:
+        return False
+    name, last = feeding.names.of(e.func) or "", feeding.names.last(e.func)
+    return last in _FILLED if name.startswith("numpy.") else not e.args and last in _EMPTY
 
 
 def _is_run(feeding: Feeding, e: ast.expr) -> bool:
@@ -86,7 +114,7 @@ def _selects_by(feeding: Feeding, loop: Loop, bound: set[str]) -> bool:
                 tainted |= targets if mentions(numbers, tainted) else set()
     for n in body:
         if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and mentions(n.slice, tainted):
-            if not picks_what_trains(feeding, n, body):
+            if not picks_what_trains(feeding, n, body) and not reads_what_is_kept(feeding, n, body):
                 return True
         if isinstance(n, ast.Call) and selects(feeding, n, tainted):
             return True
