@@ -549,11 +549,15 @@ def test_what_a_loop_keeps_of_its_turns_is_read_by_what_it_was_kept_by(begins: s
     assert "abs(losses[i] - losses[i - 1])" in selected
     drawn = plan_of(KEPT.format(begins, keeps.format("step(x[np.random.choice(900, 8)])"))).text
     assert "for i in range(n // hvd.size()):" in drawn
-    assert "np.random.seed(7 + hvd.rank())" in drawn  # nothing is selected by `i`: ranks must draw differently
+    assert (
+        "np.random.seed(7 + hvd.rank())" in drawn
+    )  # nothing is selected by `i`: ranks must draw differently
     assert "abs(losses[i] - losses[i - 1])" in drawn
 
 
 def test_rows_that_a_loop_changes_are_still_selected() -> None:
     """They were there before the loop: what it keeps is no more than another row in their place."""
-    text = plan_of(KEPT.format("losses = np.load('y.npy')", "losses[i] = step(x[np.array([losses[i]])])")).text
+    text = plan_of(
+        KEPT.format("losses = np.load('y.npy')", "losses[i] = step(x[np.array([losses[i]])])")
+    ).text
     assert "[losses[own_i]]" in text

@@ -141,8 +141,8 @@ class Draws:
         return self._seed_just_before(draw) in self._seeds
 
     def own_seeds(self, draw: ast.Call) -> list[ast.expr]:
-        """The seeds that a rank draws by, just before a draw or where its generator is made, that are its own and seed again what
-        else it draws: rows and targets that are shuffled by one, one after the other, come out in one order."""
+        """The seeds of a rank's own that it draws by, given just before a draw or where its generator is made, and given again:
+        rows and targets that are shuffled by one, one after the other, come out in one order."""
         before = self._seed_just_before(draw)
         found = []
         for seeding in [before] if before is not None else makers(self.module, draw):
@@ -154,8 +154,7 @@ class Draws:
         return found
 
     def _seeds_again(self, seeding: ast.Call, seed: ast.expr) -> bool:
-        """Whether the same seed is given again: beside this, or with each turn of a loop or each call of the function that gives
-        it."""
+        """Whether the same seed is given again: beside this, or with each turn of a loop or call of the function around it."""
         syntax, own = self.module.syntax, [r.where for r in self.uniformity.reasons(seed)]
         if any(syntax.inside(where, seed) for where in own):
             return False  # `np.random.seed(int(time.time()))`
