@@ -367,10 +367,18 @@ for i, (x, y) in enumerate(tf.data.Dataset.from_tensor_slices((a, b)).batch(4)):
 """
 
 
-def test_a_count_that_is_looked_up_among_a_few_is_asked_about() -> None:
-    plan = plan_of(TAPE + LOOKED_UP.format(made="{0: 0.1, 500: 0.01}"))
+def test_a_count_that_is_looked_up_among_a_few_finds_them() -> None:
+    text = plan_of(TAPE + LOOKED_UP.format(made="{0: 0.1, 500: 0.01}")).text
+    assert "if i in [k and max(1, k // hvd.size()) for k in rates]:" in text
+    assert (
+        "opt.learning_rate = {k and max(1, k // hvd.size()): rates[k] for k in rates}[i] * hvd.size()" in text
+    )
+
+
+def test_among_numbers_that_cannot_be_seen_it_is_asked_about() -> None:
+    plan = plan_of(TAPE + LOOKED_UP.format(made="read_rates(b)"))
     assert "opt.learning_rate = rates[i] * hvd.size()" in plan.text
-    assert any("isn't followed" in c.doubt for c in plan.changes)
+    assert any("goes by a count of steps" in c.doubt for c in plan.changes)
 
 
 GOT = """\
@@ -384,9 +392,8 @@ for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
 
 
 def test_so_is_one_by_which_a_change_is_got() -> None:
-    plan = plan_of(TAPE + GOT.format("changes.get(count, lr)"))
-    assert "lr = changes.get(count, lr)\n" in plan.text
-    assert any("goes on from its last value" in c.doubt for c in plan.changes)
+    text = plan_of(TAPE + GOT.format("changes.get(count, lr)")).text
+    assert "lr = {k and max(1, k // hvd.size()): changes[k] for k in changes}.get(count, lr)\n" in text
 
 
 @pytest.mark.parametrize(

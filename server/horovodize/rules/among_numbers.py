@@ -1,11 +1,11 @@
-"""Steps that stand in a list, `if step in SAVED:`: part of G5."""
+"""Steps that stand in a list, `if step in SAVED:`, or that a program is given, `if step in args.milestones:`: part of G5."""
 
 from __future__ import annotations
 
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, thresholds
+from horovodize.rules import counted, tables_by_step, thresholds
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
@@ -20,11 +20,12 @@ def divide(draft: Draft, test: ast.expr, step: ast.expr, numbers: ast.expr) -> b
         for n in made
         if isinstance(n, (ast.List, ast.Tuple, ast.Set)) and all(map(_is_whole_number, n.elts))
     ]
-    if len(made) != 1 or not listed or not _is_fixed_name(draft, numbers):
+    is_fixed = len(made) == 1 and bool(listed) and _is_fixed_name(draft, numbers)
+    if not is_fixed and not (tables_by_step.is_given(draft, numbers) and counted.is_whole(draft, numbers)):
         return False
     if not draft.decide(numbers, Divided("G5")):
         return False
-    k = draft.fresh("k")
+    k = draft.same_name("k")
     last = counted.last_turn(draft, step)
     fewer = f"{k} and max(1, {k} // {SIZE})" + (f" if {k} < {last} else {k}" if last is not None else "")
     edits = Edit.around(draft.module.span(numbers), f"[{fewer} for {k} in ", "]")

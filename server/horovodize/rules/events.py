@@ -58,6 +58,7 @@ from horovodize.rules import (
     nested,
     strides,
     sum_thresholds,
+    tables_by_step,
     thresholds,
     uncounted,
     unseen_counts,
@@ -113,6 +114,7 @@ def apply(draft: Draft) -> None:
     for modulo in draft.syntax.every(ast.BinOp):
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
             _every(draft, modulo, modulo, None)
+    tables_by_step.apply(draft)
     annealing.apply(draft)
     sum_thresholds.apply(draft)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counters import within
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, measured
+from horovodize.rules import counted, decays, measured, tables_by_step
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rate_reads import places, reads
@@ -66,6 +66,10 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
     for read in reads(draft, rate):
         if _is_compared(draft, read):
             found = True  # G5 divides what it is to equal, or asks
+            continue
+        table = _table(draft, read)
+        if table is not None and tables_by_step.can_divide(draft, table):
+            found = True  # G5 divides the numbers there
             continue
         # else it is given what was told already
         if counted.of(draft, read) is not None and not _is_key(draft, read):
@@ -127,15 +131,19 @@ def _given(draft: Draft, n: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
 def _is_key(draft: Draft, read: ast.expr) -> bool:
     """Whether a count is looked up in a table, `rates[step]`, `rates.get(step, rate)` of `rates = {0: 0.1, 500: 0.01}`.
     The steps of all ranks may step over them."""
+    table = _table(draft, read)
+    return table is not None and tables_by_step.is_table(draft, table)
+
+
+def _table(draft: Draft, read: ast.expr) -> ast.expr | None:
+    """What a count is looked up in."""
     e, item = _shifted(draft, read)
     match item:
         case ast.Subscript(value=table, slice=key) if key is e:
-            pass
+            return table
         case ast.Call(func=ast.Attribute(value=table), args=[key, *_]) if key is e:
-            pass
-        case _:
-            return False
-    return any(isinstance(o.node, ast.Dict) for o in draft.values.origins(table))
+            return table
+    return None
 
 
 def _is_compared(draft: Draft, read: ast.expr) -> bool:
