@@ -55,3 +55,44 @@ def test_numbers_that_cannot_be_seen_are_asked_about() -> None:
 )
 def test_near_misses(event: str, given: str) -> None:
     assert all(c.sure for c in plan_of(HEAD + given + LOOP + event).changes)
+
+
+CALLBACK = """\
+import numpy as np
+import tensorflow as tf
+class Patient(tf.keras.callbacks.Callback):
+    def __init__(self, every):
+        self.seen, self.bad, self.best, self.every, self.patience = 0, 0, np.inf, every, 6
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen += 1
+{}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile('sgd', 'mse')
+model.fit(np.zeros((999, 2)), np.zeros((999, 1)), batch_size=9, callbacks=[Patient(50)])
+"""
+UNDER = """\
+        if self.seen % self.every == 0:
+            if self.model.evaluate(x, y) < self.best:
+                self.bad = 0
+            else:
+                self.bad += 1
+                if self.bad >= self.patience:
+                    self.model.stop_training = True"""
+AFTER = """\
+        if self.seen % self.every:
+            return
+        self.bad += 1
+        if self.bad >= self.patience:
+            self.model.stop_training = True"""
+
+
+@pytest.mark.parametrize("counts", [UNDER, AFTER])
+def test_a_callback_counts_evaluations_as_often_as_alone(counts: str) -> None:
+    text = plan_of(CALLBACK.format(counts)).text
+    assert "self.bad >= self.patience:" in text
+
+
+def test_it_counts_batches_fewer_times() -> None:
+    """A near miss."""
+    counts = "        self.bad += 1\n        if self.bad >= self.patience:\n            self.model.stop_training = True"
+    assert "self.bad >= max(1, self.patience // hvd.size()):" in plan_of(CALLBACK.format(counts)).text

@@ -71,10 +71,23 @@ class Occasions:
         """Whether something happens only every so many steps, without a step: `bad += 1` under `if step % 100 == 0:` counts
         evaluations, which are as many as before for the rows seen."""
         ways = self.drive.ways(place)
-        return bool(ways) and all(any(self._comes_seldom(f.node, drivers) for f in way) for way in ways)
+        return bool(ways) and all(self._is_seldom(way, drivers) for way in ways)
 
-    def _comes_seldom(self, node: ast.AST, drivers: set[Driver]) -> bool:
-        """The same of a place in its function: under a test, or after one in `step % 100 == 0 and self.is_worse()`."""
+    def _is_seldom(self, way: tuple[Frame, ...], drivers: set[Driver]) -> bool:
+        """The same of one way: a test on it may stand in a loop, or in a function that runs with each turn, or with each batch
+        of a `fit`."""
+        loops: set[ast.AST] = {d.loop for d in drivers}
+        inside = [not loops.isdisjoint(frame.loops) for frame in way]
+        hooked = not any(inside) and (self._runs_with_fit(way) or self._runs_with_sessions(way))
+        return any(
+            self._comes_seldom(frame.node, drivers, hooked or any(inside[i + 1 :]))
+            for i, frame in enumerate(way)
+        )
+
+    def _comes_seldom(self, node: ast.AST, drivers: set[Driver], with_each: bool) -> bool:
+        """The same of a place in its function: under a test, or after one in `step % 100 == 0 and self.is_worse()`.
+
+        with_each: whether the function runs with each turn"""
         steps: set[ast.AST] = {step for d in drivers for step in d.steps}
         child = node
         for a in self.syntax.ancestors(node):
@@ -85,13 +98,13 @@ class Occasions:
             if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
                 return True  # where the data end, an epoch does
             child = a
-        decisions = [(t, under, False) for t, under in self._cut_short(node)]
+        decisions = [(t, under, False) for t, under in self._cut_short(node, with_each)]
         for around, arm in self.syntax.conditions(node):
             if isinstance(around, ast.If):
                 moved_on = arm == "body" and _sets_itself_back(around)
                 decisions.append((around, [*around.body, *around.orelse], moved_on))
         return any(
-            any(self.syntax.inside(decision, d.loop) for d in drivers)
+            (with_each or any(self.syntax.inside(decision, d.loop) for d in drivers))
             and not any(self.drive.reaches(s, steps) for s in under)
             and (moved_on or any(self._is_modulo(n) for n in walk(decision.test)))
             for decision, under, moved_on in decisions
@@ -106,15 +119,18 @@ class Occasions:
             if not any(self.drive.reaches(s, steps) for s in under)
         ]
 
-    def _cut_short(self, node: ast.AST) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
-        """The tests before a place that cut a turn of its loop short, each with all that is under it, or comes after it."""
+    def _cut_short(self, node: ast.AST, with_each: bool = False) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
+        """The tests before a place that cut a turn of its loop short, each with all that is under it, or comes after it.
+
+        with_each: whether a function that runs with each turn is left so, too"""
+        leaving = (ast.Continue, ast.Return) if with_each else ast.Continue
         for a in (node, *self.syntax.ancestors(node)):
             if isinstance(a, (*CALLABLES, *LOOPS)):
                 return
             if isinstance(a, ast.stmt):
                 block = self.syntax.block(a)
                 for i, s in enumerate(block[: block.index(a)]):
-                    if isinstance(s, ast.If) and not s.orelse and isinstance(s.body[-1], ast.Continue):
+                    if isinstance(s, ast.If) and not s.orelse and isinstance(s.body[-1], leaving):
                         yield s, [*s.body, *block[i + 1 :]]
 
     def _is_modulo(self, n: ast.AST) -> bool:
