@@ -470,6 +470,7 @@ def run(variables, opt, steps):
 """
 HEAD_ALONE = "run(head.trainable_variables, tf.keras.optimizers.SGD(0.1), 60)\n"
 ALL = "run(base.trainable_variables + head.trainable_variables, tf.keras.optimizers.SGD(0.02), 90)\n"
+CHOSEN = "variables = {}\nrun(variables, tf.keras.optimizers.SGD(0.02), 90)\n"
 
 
 @pytest.mark.parametrize(
@@ -478,6 +479,19 @@ ALL = "run(base.trainable_variables + head.trainable_variables, tf.keras.optimiz
         (HEAD_ALONE + ALL, True),
         (ALL + HEAD_ALONE, True),
         (ALL, False),  # what is trained is sent
+        (
+            CHOSEN.format(
+                "head.trainable_variables if frozen else base.trainable_variables + head.trainable_variables"
+            ),
+            True,
+        ),
+        (
+            CHOSEN.format(
+                "head.trainable_variables\nif late:\n    variables = head.trainable_variables + base.trainable_variables"
+            ),
+            True,
+        ),
+        (CHOSEN.format("base.trainable_variables + head.trainable_variables"), False),
     ],
 )
 def test_what_a_function_trains_later_is_sent_before(calls: str, sent: bool) -> None:

@@ -167,13 +167,25 @@ def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
 
 def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
     """What no step trains, or not each time its function is called: of `run(head.trainable_variables)`, and then of
-    `run(base.trainable_variables + …)`, the base."""
+    `run(base.trainable_variables + …)`, the base; or only in some cases: `head.variables if frozen else …`."""
     trained = set[ast.AST]()
     for variables in (v for u in draft.sites.updates for v in u.variables):
-        bound = draft.module.scopes.reaching(variables) if isinstance(variables, ast.Name) else []
-        given = list(draft.values.passed(bound[0])) if [b.kind for b in bound] == ["parameter"] else []
-        trained |= set[ast.AST].intersection(*(trained_by(draft, [e]) for e in given or [variables]))
+        trained |= set[ast.AST].intersection(*(trained_by(draft, [e]) for e in _cases(draft, variables)))
     return looked_at(draft, place, trained)
+
+
+def _cases(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.expr]:
+    """What an expression may stand for, one of them each time."""
+    given: list[ast.expr] = []
+    if isinstance(e, ast.IfExp):
+        given = [e.body, e.orelse]
+    elif isinstance(e, ast.Name):
+        bound = draft.module.scopes.reaching(e)
+        if [b.kind for b in bound] == ["parameter"]:
+            given = list(draft.values.passed(bound[0]))
+        elif all(b.kind == "assign" and not b.path for b in bound):
+            given = [b.value for b in bound if b.value is not None]
+    return [case for g in given for case in _cases(draft, g, depth - 1)] if given and depth else [e]
 
 
 def trained_by(draft: Draft, variables: Sequence[ast.expr]) -> set[ast.AST]:
