@@ -270,3 +270,28 @@ def test_a_list_that_a_dictionary_holds_is_filled_with_a_ranks_losses(begun: str
 def test_a_list_that_a_function_only_reads_is_left() -> None:
     text = plan_of(HEAD_OF_FILLED + FILLED.format(put="print(len(kept))")).text
     assert "if np.mean(losses) < 0.01:" in text
+
+
+WRONG = """
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+for epoch in range(30):
+    wrong = 0
+    for x, y in ds:
+        wrong += np.sum(step(x, y) > 0)
+    if {}:
+        break
+"""
+
+
+@pytest.mark.parametrize("test", ["wrong == 0", "not wrong", "wrong != 0"])
+def test_a_sum_that_none_may_add_to_is_that_of_all_ranks(test: str) -> None:
+    """Where one rank has nothing wrong in its part, the others may: with `any_rank`, all would end."""
+    text = plan_of("import numpy as np\n" + TAPE + WRONG.format(test)).text
+    assert "mean_over_ranks(wrong)" in text
+    assert "any_rank" not in text
+
+
+def test_the_mean_of_whole_numbers_is_none() -> None:
+    """`int(0.5)` is 0: one wrong row of two ranks' would count for none."""
+    text = plan_of("import numpy as np\n" + TAPE + WRONG.format("wrong == 0")).text
+    assert "    return mean if tf.is_tensor(value) else mean.numpy()\n" in text

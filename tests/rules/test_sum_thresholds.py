@@ -91,3 +91,12 @@ for epoch in range(50):
 def test_a_sum_in_a_loop_that_is_not_divided_stays() -> None:
     plan = plan_of(HEAD + EPOCHS.format("total += l", "total < 0.1"), split_data=False)
     assert not changes(plan, "G5")
+
+
+@pytest.mark.parametrize("test", ["total == 400", "400 == total", "total != limit"])
+def test_a_sum_that_has_to_come_to_a_number_exactly_is_asked_about(test: str) -> None:
+    plan = plan_of(HEAD + EPOCHS.format("total += l", test))
+    asked = [c for c in plan.changes if c.rule == "G5" and not c.sure]
+    assert ["exactly" in c.doubt for c in asked] == [True]
+    assert " * hvd.size())" in plan.text
+    assert "round(" in plan.text

@@ -199,9 +199,9 @@ HELPERS = {
     ),
     "mean_over_ranks": (
         "def {name}(value):",
-        '    """The mean of a number over all ranks, of the same kind."""',
+        '    """The mean of a number over all ranks."""',
         f"    mean = {HVD}.allreduce({{tf}}.convert_to_tensor(value, dtype_hint={{tf}}.float64))",
-        "    return mean if {tf}.is_tensor(value) else type(value)(mean.numpy())",
+        "    return mean if {tf}.is_tensor(value) else mean.numpy()",
     ),
     "ShardedSequence": (
         "class {name}({tf}.keras.utils.Sequence):",

@@ -123,6 +123,7 @@ def _measured(draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = F
         if not differing(draft, leaf):
             continue
         of_leaf: set[Measured] | None = None
+        is_number = is_number or _begins_with_number(draft, leaf)
         total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
         if total is not None:
             of_leaf = {total}
@@ -256,6 +257,17 @@ def _total(draft: Draft, name: ast.Name) -> Total | None:
     if loop is None or len(loops) > 1 or loop.orelse or not draft.can_put_after(loop):
         return None
     return Total(name.id, loop) if _is_of_rows(draft, name) and _is_read_again(draft, name, loop) else None
+
+
+def _begins_with_number(draft: Draft, e: ast.expr) -> bool:
+    """`wrong = 0` and `wrong += …`: a number, also where a test reads it alone, `if not wrong:`, `if right == len(x):`."""
+    bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    begun = [_part(b) for b in bound if b.kind == "assign" and b.value is not None]
+    return (
+        len(begun) < len(bound)
+        and all(b.kind in ("assign", "augment") for b in bound)
+        and all(isinstance(n, ast.Constant) and isinstance(n.value, (int, float)) for n in begun)
+    )
 
 
 def _is_read_again(draft: Draft, name: ast.Name, loop: Loop) -> bool:

@@ -3,6 +3,8 @@
 `total += loss` in each step and `if total < 0.5: break` after them: a rank adds up 1/size() of the steps, and would come below
 the number size() times too early. It is compared with the sum of all ranks' steps, as far as a rank can tell: size() times its
 own.
+
+`right == len(x)` is asked about: with rows that are left over, no rank's share comes to that.
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ from horovodize.summary.syntax import FUNCTIONS
 
 _WHAT = "Compare the sum of all ranks' steps"
 _WHY = "A rank adds up 1/size() of the steps."
+_DOUBT = (
+    "this is met when all ranks' steps come to exactly that: ranks take equally many steps, and rows that are left over by that "
+    "are not seen; compare with the number that is seen, or by `>=` with less"
+)
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _NUMBERS = ("int", "float", "abs", "round")
 _DEPTH = 6
@@ -34,7 +40,8 @@ def apply(draft: Draft) -> None:
     """Scales each such sum where it is compared."""
     divided = [d for d in feeding(draft).drivers if counted.is_divided(draft, d)]
     for test in draft.syntax.every(ast.Compare) if divided else ():
-        if len(test.ops) != 1 or not isinstance(test.ops[0], _ORDER):
+        exactly = isinstance(test.ops[0], (ast.Eq, ast.NotEq))
+        if len(test.ops) != 1 or not (exactly or isinstance(test.ops[0], _ORDER)):
             continue
         for one, other in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
             if draft.was(one, Amount) or not _is_threshold(draft, other):
@@ -42,7 +49,8 @@ def apply(draft: Draft) -> None:
             if _is_sum(draft, one, divided, _DEPTH):
                 draft.decide(one, Counted("G5"))
                 span = draft.module.span(one)
-                draft.change("G5", test, _WHAT, _WHY, Edit.around(span, "", f" * {SIZE}"))
+                edits = Edit.around(span, "round(" if exactly else "", f" * {SIZE}{')' if exactly else ''}")
+                draft.change("G5", test, _WHAT, _WHY, edits, doubt=_DOUBT if exactly else "")
 
 
 def _is_threshold(draft: Draft, e: ast.expr) -> bool:
