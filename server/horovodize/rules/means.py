@@ -119,11 +119,11 @@ def _measured(draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = F
 
     number: whether the expression is one"""
     found = set[Measured]()
-    for leaf, is_number in _leaves(draft, e, number):
+    for leaf, counts in _leaves(draft, e, number):
         if not differing(draft, leaf):
             continue
         of_leaf: set[Measured] | None = None
-        is_number = is_number or _begins_with_number(draft, leaf)
+        is_number = counts or _begins_with_number(draft, leaf)
         total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
         if total is not None:
             of_leaf = {total}

@@ -27,8 +27,8 @@ from horovodize.summary.syntax import FUNCTIONS
 _WHAT = "Compare the sum of all ranks' steps"
 _WHY = "A rank adds up 1/size() of the steps."
 _DOUBT = (
-    "this is met when all ranks' steps come to exactly that: ranks take equally many steps, and rows that are left over by that "
-    "are not seen; compare with the number that is seen, or by `>=` with less"
+    "this is met when all ranks' steps come to exactly that: ranks take equally many, and rows that are left over by that are "
+    "not seen; compare with the number that is seen, or by `>=` with less"
 )
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _NUMBERS = ("int", "float", "abs", "round")
