@@ -463,6 +463,37 @@ for episode in range(1000):
     assert any("plays as many games" in doubt for doubt in doubts(plan, "K4"))
 
 
+def test_a_game_behind_an_agent_s_own_step_is_one() -> None:
+    """`agent.step(state)` chooses, `env.step(action)` plays: what is gathered of fixed lengths is no batch to be dealt out."""
+    played = """
+class Agent:
+    def step(self, state):
+        return tf.argmax(model(state), 1)
+class Runner:
+    def __init__(self, env, agent):
+        self.env, self.agent, self.state = env, agent, env.reset()
+    def run(self):
+        states, gains = [], []
+        for _ in range(5):
+            action = self.agent.step(self.state)
+            states.append(self.state)
+            self.state, gain, done, _ = self.env.step(action)
+            gains.append(gain)
+        return np.asarray(states), np.asarray(gains)
+runner = Runner(make_env(4), Agent())
+for update in range(1, total // 20 + 1):
+    states, gains = runner.run()
+    step(states, gains)
+    if update % 100 == 0:
+        model.save("m")
+"""
+    plan = plan_of(TAPE + played)
+    assert "range(1, total // 20 + 1)" in plan.text
+    assert "update % 100 == 0" in plan.text
+    assert "* hvd.size()" not in plan.text
+    assert any("plays as many games" in doubt for doubt in doubts(plan, "G4"))
+
+
 @pytest.mark.parametrize(
     ("before", "within"),
     [

@@ -4,6 +4,7 @@ itself computes (`own_games`)."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.facts.own_games import OwnGames
@@ -26,9 +27,8 @@ class Games:
     def learnt_from(self, site: ast.Call) -> ast.AST | None:
         """Where the game moves on that the data of a step may come from; None where there is none around it."""
         for loop in loops_around(self.drive, site):
-            played = self._played_in(loop)
-            if played is not None and not self._is_game(played):
-                played = None
+            # of several, `action = agent.step(state)`, then `env.step(action)`, the one that is a game
+            played = next(filter(self._is_game, self._played_in(loop)), None)
             move = played or self._own.move(loop, self.feeding.calls_in(loop))
             if move is not None and not self._has_data_from_before(site, loop):
                 return move
@@ -36,11 +36,10 @@ class Games:
 
     def played(self, site: ast.AST) -> ast.Call | None:
         """`env.step(action)` in a loop around a step."""
-        found = (self._played_in(loop) for loop in loops_around(self.drive, site))
-        return next((played for played in found if played is not None), None)
+        return next((c for loop in loops_around(self.drive, site) for c in self._played_in(loop)), None)
 
-    def _played_in(self, loop: Loop) -> ast.Call | None:
-        return next((c for c in self.feeding.calls_in(loop) if c in self._game_moves), None)
+    def _played_in(self, loop: Loop) -> Iterator[ast.Call]:
+        return (c for c in self.feeding.calls_in(loop) if c in self._game_moves)
 
     @cached_property
     def _game_moves(self) -> set[ast.Call]:
