@@ -451,3 +451,16 @@ def test_noise_of_rows_that_go_from_rank_to_rank_is_rank_0s(order: str, alike: b
     """Dealt out by an order of each epoch, a row would have another target on each rank; where it stays on one, it has one."""
     text = plan_of("import random\n" + TAPE + GOING_AROUND.format(order=order)).text
     assert ("y += np.random.normal(size=y.shape)\n" not in text) is alike
+
+
+def test_an_order_within_a_function_that_trains_is_told_where_it_is_drawn() -> None:
+    """What is drawn as a whole is the order, not what training gives."""
+    program = TAPE + (
+        "a, b = np.load('a.npy'), np.load('b.npy')\ndef train(x, y):\n    for epoch in range(10):\n"
+        "        order = tf.random.shuffle(tf.range(64))\n        for i in range(32):\n"
+        "            step(tf.gather(x, order[i * 2 : i * 2 + 2]), tf.gather(y, order[i * 2 : i * 2 + 2]))\n"
+        "train(a, b)\n"
+    )
+    text = plan_of(program).text
+    assert "order = hvd.broadcast_object(tf.random.shuffle(tf.range(64)))" in text
+    assert text.endswith("\ntrain(a, b)\n")

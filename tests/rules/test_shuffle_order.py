@@ -151,13 +151,16 @@ def test_splits_get_a_seed() -> None:
     check(FIT, frame.format("", "part", "y"), frame.format(f", {SEED}", "shard(part)", "shard(y)"))
 
 
-def test_sklearn_s_shuffle_gets_a_seed_once_and_is_reported_in_a_loop() -> None:
+def test_sklearn_s_shuffle_gets_a_seed_another_in_each_turn_of_a_loop() -> None:
     once = "x, y = shuffle(x, y{})\nmodel.fit({}, {})\n"
     share = "\nshare = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())\nmodel"
     after = once.replace("\nmodel", share).format(f", {SEED}", "x[share]", "y[share]")
     check(FIT, once.format("", "x", "y"), after)
-    notes = divide(FIT + "for e in range(3):\n    x, y = shuffle(x, y)\n    model.fit(x, y)\n").notes
-    assert any("some rows are seen twice" in note for note in notes)
+    again = divide(FIT + "for e in range(3):\n    x, y = shuffle(x, y)\n    model.fit(x, y)\n")
+    assert "x, y = shuffle(x, y, random_state=hvd.broadcast_object(secrets.randbits(31)))" in again.text
+    assert not any("some rows are seen twice" in note for note in again.notes)
+    one = "for e in range(3):\n    if time.time() % 2 < 1:\n        x, y = shuffle(x, y)\n    model.fit(x, y)\n"
+    assert any("some rows are seen twice" in note for note in divide("import time\n" + FIT + one).notes)
 
 
 def test_what_feeds_training_shuffles_alike() -> None:

@@ -148,11 +148,14 @@ def _go_around(draft: Draft) -> bool:
 
 
 def _whole(draft: Draft, call: ast.Call) -> ast.expr:
-    """What is drawn as a whole: of a draw for each of many rows, the call of the function that makes them all."""
+    """What is drawn as a whole: of a draw for each of many rows, the call of the function that makes them all; not of one that
+    trains, too."""
+    training: set[ast.AST] = {f.call for f in draft.sites.fits} | {d.loop for d in feeding(draft).drivers}
     for way in draft.drive.ways(call):
         for i, frame in enumerate(way):
             if isinstance(frame.node, ast.expr) and not any(outer.loops for outer in way[i:]):
-                return frame.node
+                if not draft.drive.reaches(frame.node, training):
+                    return frame.node
     return call
 
 

@@ -276,18 +276,17 @@ def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
         return
     if argument(call, "random_state") is not None or has_unpacking(call) or draft.was(call, Decided):
         return
-    if feeds.prepares(call):
-        seed = _seed_of(draft, call)
-        draft.decide(call, Agreed("D3", How.SEED))
-        draft.change(
-            "D3",
-            call,
-            "Draw the same on all ranks",
-            SHARED,
-            [draft.add_argument(call, f"random_state={seed}")],
-        )
-    elif shared and feeds.orders(call):
+    prepares = feeds.prepares(call)
+    if not prepares and not (shared and feeds.orders(call)):
+        return
+    if not prepares and (draft.drive.in_traced(call) or not draft.uniform.reached_alike(call)):
         draft.note("D3", call, _OWN_ORDER)
+        return
+    seed = _seed_of(draft, call)
+    draft.decide(call, Agreed("D3", How.SEED))
+    draft.change(
+        "D3", call, "Draw the same on all ranks", SHARED, [draft.add_argument(call, f"random_state={seed}")]
+    )
 
 
 def _seed_of(draft: Draft, call: ast.Call) -> str:
