@@ -20,6 +20,7 @@ from horovodize.facts.kept import Kept
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.rank_tests import RankTests
+from horovodize.facts.scaled_counts import ScaledCounts
 from horovodize.facts.steps import Steps
 from horovodize.facts.turn_state import TurnState
 from horovodize.facts.undivided import Undivided
@@ -92,6 +93,11 @@ class Facts:
     def counters(self) -> Counters:
         """What counts the steps of training."""
         return Counters(self.module, self.sites, self.feeding, self.kept, self.hooks, self.occasions)
+
+    @cached_property
+    def scaled_counts(self) -> ScaledCounts:
+        """What goes with a count of steps."""
+        return ScaledCounts(self.module, self.feeding, self.counters)
 
     @cached_property
     def occasions(self) -> Occasions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.scaled_counts import Scaled
 from horovodize.facts.steps import Feed, arrays_in
 from horovodize.rules import guarded, loop_exits, quotients
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
@@ -26,6 +27,23 @@ def of(draft: Draft, e: ast.expr) -> Counter | None:
     if counter is None or counter.rows or is_strided(draft, counter):
         return None  # rows are counted for all ranks (G6), or for those of a sum
     return counter if counts_share(draft, counter) else None
+
+
+def scaled(draft: Draft, e: ast.expr) -> Scaled | None:
+    """What goes with a rank's steps, `i * 32`, `start // batch`, also by a name that is set to it; None where with all."""
+    if not draft.options.split_data or not draft.divided:
+        return None
+    found = draft.facts.scaled_counts.of(e, draft.having(OfAll))
+    if found is None or found.counter.rows or is_strided(draft, found.counter):
+        return None
+    return found if counts_share(draft, found.counter) else None
+
+
+def scaled_of_all(draft: Draft, e: ast.expr) -> Scaled | None:
+    """What goes with the steps of all ranks, as what it is made of was told those: `min(i * hvd.size(), n - 1) * 32`."""
+    told = draft.having(OfAll)
+    found = draft.facts.scaled_counts.of(e) if told else None
+    return found if found is not None and found.read is not e and found.read in told else None
 
 
 def perhaps(draft: Draft, e: ast.expr) -> bool:
@@ -165,13 +183,29 @@ def is_last_turn(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
     step, more = _shifted(number)
     found = _rounds(draft, step)
     if found is None:
-        return False
+        return _ends_with(draft, number, bound)
     rounds, more = found[0], more + found[1]
     known = draft.facts.feeding.kinds.constant(bound)
     if known is not None and rounds.known is not None:
         return known == rounds.known + more
     (end, off), (last, less) = _shifted(bound), _shifted(ast.parse(rounds.last, mode="eval").body)
     return off == less + more and ast.unparse(end) == ast.unparse(last)
+
+
+def _ends_with(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
+    """Whether `end == len(x)` is of the last turn of `for start in range(0, len(x), 32):`, where `end = start + 32`."""
+    bound_to = draft.module.scopes.reaching(number) if isinstance(number, ast.Name) else []
+    made = bound_to[0].value if len(bound_to) == 1 and not bound_to[0].path else number
+    match made:
+        case ast.BinOp(left=start, op=ast.Add(), right=step):
+            pass
+        case _:
+            return False
+    loops = [b.statement for b in draft.module.scopes.reaching(start)] if isinstance(start, ast.Name) else []
+    loop = loops[0] if len(loops) == 1 and draft.was(loops[0], InRounds) else None
+    e = draft.facts.feeding.iterable(loop) if isinstance(loop, ast.For) else None
+    ends = e.args[1:] if isinstance(e, ast.Call) and len(e.args) == 3 else []
+    return [ast.unparse(n) for n in ends] == [ast.unparse(bound), ast.unparse(step)]
 
 
 def _shifted(e: ast.expr) -> tuple[ast.expr, int]:

@@ -27,18 +27,26 @@ _GOES_ON = {"assign_add", "assign_sub"}
 
 
 def apply(
-    draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None, count: event_numbers.Count
+    draft: Draft,
+    test: ast.expr,
+    modulo: ast.expr,
+    rest: ast.expr | None,
+    goes_on: str,
+    count: event_numbers.Count,
 ) -> bool:
     """Adapts the test of such an event; whether it is one, and its form is known.
 
     modulo: `step % M` in it
     rest:   what that is compared with by `==` or `!=`; None where it is tested by itself
+    goes_on: by how much `step` goes on in a turn, as text
     count:  the counter of a rank's steps that an expression gives"""
     if not isinstance(modulo, ast.BinOp) or not in_place(draft.module, modulo) or not _goes_on(draft, test):
         return False
-    edits = [*_number(draft, modulo, rest)]
+    by = SIZE if goes_on == "1" else f"{goes_on} * {SIZE}"
+    is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
+    edits = [*_number(draft, modulo, rest)] if goes_on == "1" or is_zero else []
     if rest is None:
-        edits += Edit.around(draft.module.span(modulo), "", f" >= {SIZE}")
+        edits += Edit.around(draft.module.span(modulo), "", f" >= {by}")
     elif (
         edits
         and isinstance(test, ast.Compare)
@@ -46,7 +54,7 @@ def apply(
         and isinstance(test.ops[0], (ast.Eq, ast.NotEq))
     ):
         operator = "<" if isinstance(test.ops[0], ast.Eq) else ">="
-        edits += [strides.between(draft, modulo, rest, operator), Edit(draft.module.span(rest), SIZE)]
+        edits += [strides.between(draft, modulo, rest, operator), Edit(draft.module.span(rest), by)]
     else:
         return False
     draft.decide(modulo.left, OfAll("G5"))

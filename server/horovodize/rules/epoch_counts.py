@@ -34,6 +34,17 @@ def is_one(draft: Draft, e: ast.expr) -> bool:
     return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
 
 
+def times(draft: Draft, e: ast.expr) -> str | None:
+    """By what such a count is multiplied, as text: "32" of `(epoch * steps + step) * 32`, and of a name that is given that."""
+    bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path and bound[0].value is not None:
+        e = bound[0].value
+    if not isinstance(e, ast.BinOp) or not isinstance(e.op, ast.Mult) or not is_one(draft, e.left):
+        return None
+    plain = isinstance(e.right, (ast.Name, ast.Attribute, ast.Constant))
+    return draft.module.text(e.right) if plain else None
+
+
 def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
     """`step` of `epoch * steps + step`."""
     if not isinstance(count.op, ast.Add) or draft.drive.in_traced(count):

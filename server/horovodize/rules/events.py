@@ -56,10 +56,12 @@ from horovodize.rules import (
     guarded,
     lengths,
     nested,
+    scales,
     strides,
     sum_thresholds,
     tables_by_step,
     thresholds,
+    told_tests,
     uncounted,
     unseen_counts,
 )
@@ -68,7 +70,6 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
-from horovodize.summary.augmented import augmented
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import argument, is_one
 
@@ -147,6 +148,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
                 _at(draft, test, one, other, operator)
             return
     unseen_counts.ask(draft, test)
+    told_tests.follow(draft, test)
 
 
 def _count(draft: Draft, e: ast.expr) -> Counter | None:
@@ -158,7 +160,9 @@ def _count(draft: Draft, e: ast.expr) -> Counter | None:
     ):
         e = e.left
     e = thresholds.since(draft, e) or e
-    return counted.of(draft, e)
+    found = counted.of(draft, e)
+    scaled = counted.scaled(draft, e) if found is None else None
+    return scaled.counter if scaled is not None else found
 
 
 def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
@@ -206,47 +210,33 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
         elif _waits(draft, modulo, rest):
             draft.note("G5", test, _SELDOM.format(known))
         return
-    around = nested.outer(draft, test, _dividend(modulo))
-    stride = _stride(draft, modulo, known)
-    counts = _count(draft, _dividend(modulo)) is not None
-    if around is None and stride == 1 and counts and crossings.apply(draft, test, modulo, rest, _count):
+    number = _dividend(modulo)
+    around = nested.outer(draft, test, number)
+    goes_on = scales.goes_on(draft, number)
+    counts = _count(draft, number) is not None
+    if around is None and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
         averages.keep_of_event(draft, test, divisor)
         return
     within = nested.multiple(draft, around, divisor) if around is not None else None
+    doubt = _PERHAPS.format(draft.module.text(number)) if not counts else ""
     if within is not None:
         draft.decide(divisor, Divided("G5"))
         edits = [Edit(draft.module.span(divisor), f"({within})")]
-    elif stride > 1:
+    elif goes_on != "1":
+        period = scales.over_ranks(draft, test, number, divisor)
+        if period is None or not (rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)):
+            unseen_counts.ask(draft, test)
+            return
         draft.decide(divisor, Divided("G5"))
-        text = f"(max(1, {known} // {stride} // {SIZE}) * {stride})"
-        edits = [Edit(draft.module.span(divisor), text)]
+        edits, doubt = [Edit(draft.module.span(divisor), f"({period[0]})")], period[1]
     else:
         least = guarded.turns_of_what_is_shown(draft, test)
         edits = list(counted.over_ranks(draft, divisor, "G5", least))
         edits += event_numbers.divide(draft, test, divisor, least, _count)
     if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
         edits += _remainder(draft, modulo, rest, divisor)
-    number = _dividend(modulo)
-    doubt = _PERHAPS.format(draft.module.text(number)) if not counts else ""
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
-
-
-def _stride(draft: Draft, modulo: ast.expr, every: int | None) -> int:
-    """By how much a number goes on in each turn that an event goes by: 32 of `range(0, n, 32)`, `rows += 32`. Divided, `3200`
-    has to stay a multiple of it."""
-    counter = _count(draft, _dividend(modulo))
-    if counter is None:
-        return 1
-    moves: list[ast.expr | None] = []
-    if counter.kind is CounterKind.TURN:
-        ranges = [d.iterable for d in counter.drivers]
-        moves = [e.args[2] if isinstance(e, ast.Call) and len(e.args) == 3 else None for e in ranges]
-    elif counter.kind is CounterKind.NUMBER:
-        moves = [m.value if (m := augmented(a)) is not None else None for a in counter.advances]
-    strides = {draft.facts.feeding.kinds.constant(e) if e is not None else None for e in moves}
-    stride = strides.pop() if len(strides) == 1 else None
-    return stride if stride and every and every % stride == 0 else 1
 
 
 def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:
@@ -315,10 +305,26 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     later = [
         b for b, number in zip(bounds, known, strict=True) if number != 0
     ]  # the first step stays the first
+    exact = not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    if exact and scales.goes_on(draft, number) != "1":
+        _at_scaled(draft, test, number, later)
+        return
     edits = [edit for b in later for edit in _over_ranks(draft, test, b)]
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages.keep_of_event(draft, test, bounds[0])
+
+
+def _at_scaled(draft: Draft, test: ast.expr, number: ast.expr, bounds: list[ast.expr]) -> None:
+    """`rows == 3200`, where that goes on by 32 with each turn: it has to stay a multiple of it."""
+    shares = [scales.over_ranks(draft, test, number, b) for b in bounds]
+    if None in shares:
+        unseen_counts.ask(draft, test)
+        return
+    for b, share in zip(bounds, shares, strict=True):
+        if share is not None and draft.decide(b, Divided("G5")):
+            edits = [Edit(draft.module.span(b), share[0])]
+            draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, share[1], Decision.DIVIDED)
 
 
 def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.cmpop) -> None:

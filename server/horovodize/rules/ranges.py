@@ -20,6 +20,7 @@ from horovodize.rules.decisions import (
     Divided,
     Fewer,
     InRounds,
+    OfAll,
     Shared,
     Strided,
     Unseen,
@@ -314,6 +315,8 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         what = "Give every rank its own batches" if driver.indexed else DIVIDE_STEPS
         if edits:
             draft.change(rule, e, what, WHY, edits, decision=Decision.SHARED)
+            for use in uses.selecting if uses is not None else ():
+                draft.decide(use, OfAll(rule))  # every size()-th of the numbers of all
         return
     if not draft.decide(e, Shared(rule)):
         return

@@ -39,7 +39,7 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
         if draft.decide(right, Counted("G5")):
             _after(draft, test, turn, left, right, right, operator)
         return True
-    if counted.all_of(draft, left) is None and not epoch_counts.is_one(draft, left):
+    if not _is_of_all(draft, left):
         return False
     is_order = isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
     if not is_order and draft.decide(right, Counted("G5")):
@@ -66,6 +66,12 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
 def _goes_on_by(draft: Draft, test: ast.expr, number: ast.expr) -> tuple[str, str]:
     """(by how much a count goes on with each step, where it is tested; what is doubtful about that). One of rows goes on by
     those of a batch of each rank: `seen % 1000 < batch_size * hvd.size()`."""
+    if (times := epoch_counts.times(draft, number)) is not None:
+        return f"{times} * {SIZE}", ""
+    told = counted.scaled_of_all(draft, number)
+    if told is not None and (told.by != 1 or told.unit is not None):
+        unit = f" * {draft.module.text(told.unit)}" if told.unit is not None else ""
+        return f"{told.by}{unit} * {SIZE}", ""
     plain = isinstance(number, ast.BinOp) and isinstance(number.op, (ast.Add, ast.Sub))
     counter = counted.all_of(draft, number.left if plain and isinstance(number, ast.BinOp) else number)
     amounts = [amount_of(place) for place in counter.advances] if counter is not None else []
@@ -99,9 +105,16 @@ def _numerator(draft: Draft, e: ast.expr) -> ast.expr | None:
     read = (
         number.left if isinstance(number, ast.BinOp) and isinstance(number.op, (ast.Add, ast.Sub)) else number
     )
-    if counted.all_of(draft, read) is not None or epoch_counts.is_one(draft, number):
+    if counted.all_of(draft, read) is not None or _is_of_all(draft, number):
         return number
     return number if epoch_counts.is_one(draft, read) and _is_next(number) else None
+
+
+def _is_of_all(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number goes on by the steps of all ranks."""
+    if counted.all_of(draft, e) is not None or epoch_counts.is_one(draft, e):
+        return True
+    return counted.scaled_of_all(draft, e) is not None or epoch_counts.times(draft, e) is not None
 
 
 def _is_next(number: ast.expr) -> bool:

@@ -1,0 +1,105 @@
+"""Tests of what is computed from a count of steps: part of G5.
+
+`done = step / total` and `if done > 0.5:` comes when as many rows have been seen, if the count is told the steps of all ranks:
+`done = step * hvd.size() / total`. Where something else is asked than whether it is more or less, that is asked: such a count
+may step over a number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.plan import Decision
+from horovodize.rules import counted, thresholds
+from horovodize.rules.decisions import Amount, Asked
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import counts_a_share
+from horovodize.rules.unseen_counts import only_shows
+from horovodize.summary.syntax import FUNCTIONS
+
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_OF_NUMBERS = {
+    "min",
+    "max",
+    "minimum",
+    "maximum",
+    "int",
+    "float",
+    "round",
+    "floor",
+    "ceil",
+    "abs",
+    "divmod",
+    "sqrt",
+}
+_DEPTH = 6  # names and functions that are followed, one from another
+_ASKED = (
+    "a rank takes size() times fewer steps, and this test goes by a number that is made of them: let it be made of those of "
+    "all ranks, `{} * hvd.size()`, unless it is of a rank's own steps"
+)
+
+
+def follow(draft: Draft, test: ast.expr) -> None:
+    """Lets what a test compares go by the steps of all ranks, where it is computed from a rank's."""
+    sides = (test.left, *test.comparators) if isinstance(test, ast.Compare) else ()
+    reads = [read for side in sides for read in _reads(draft, side, _DEPTH) if not _is_measured(draft, read)]
+    if not reads or only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
+        return
+    if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
+        for read in dict.fromkeys(reads):
+            edits = counted.read_as_all(draft, read, "G5")
+            draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
+    elif draft.decide(test, Asked("G5")):
+        draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(reads[0])))
+
+
+def _reads(draft: Draft, e: ast.expr, depth: int) -> Iterator[ast.expr]:
+    """Where a number reads a rank's steps that it is computed from, by names and functions that give it. Not of a name that is
+    one count itself, nor of a rank's own rows."""
+    if not depth or (isinstance(e, ast.Name) and draft.facts.dealt.is_own(e)):
+        return
+    match e:
+        case ast.BinOp():
+            parts: list[ast.expr] = [e.left, e.right]
+        case ast.UnaryOp(operand=operand):
+            parts = [operand]
+        case ast.Call() if isinstance(callee := draft.values.callee(e), FUNCTIONS):
+            parts = draft.values.returned(callee)
+        case ast.Call() if draft.names.last(e.func) in _OF_NUMBERS:
+            parts = e.args
+        case ast.Name() | ast.Attribute():
+            parts = list(_given(draft, e))
+        case _:
+            return
+    for part in parts:
+        if counted.of(draft, part) is None:
+            yield from _reads(draft, part, depth - 1)
+        elif not isinstance(e, (ast.Name, ast.Attribute)):  # else it is a count by another name
+            yield part
+
+
+def _given(draft: Draft, e: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
+    """What a name is always set to, in one place; what a parameter is passed."""
+    bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else draft.values.attribute_bindings(e)
+    if len(bound) == 1 and bound[0].kind == "assign" and bound[0].value is not None:
+        part = draft.facts.counters.fetched.part(bound[0].value, bound[0].path)
+        yield from [part] if part is not None else []
+    elif len(bound) == 1 and bound[0].kind == "parameter":
+        yield from draft.values.passed(bound[0])
+    elif not bound and isinstance(e, ast.Attribute):
+        yield from draft.values.read_by(e)
+
+
+def _is_measured(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count stands in a formula with a rank's share of something, and is right as it is: `step / len(own)`."""
+    for a in draft.syntax.ancestors(read):
+        if isinstance(a, (ast.Subscript, ast.stmt)):
+            return False
+        others = (a.left, a.right) if isinstance(a, ast.BinOp) else ()
+        if any(draft.was(o, Amount) or counts_a_share(draft, o) for o in others if o is not read):
+            return True
+    return False
+
+
+__all__ = ["follow"]
