@@ -142,7 +142,9 @@ class Occasions:
 def _sets_itself_back(decision: ast.If) -> bool:
     """`if step >= last + 100: last = step`: what is tested for is moved on there. (Where it doesn't hold, something may
     come with most steps: `bad += 1` where a loss is no better than the best.)"""
-    read = {ast.unparse(n) for n in walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    read = {
+        ast.unparse(n) for n in walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))
+    }
     targets = (
         t
         for s in decision.body

@@ -63,7 +63,8 @@ class ScaledCounts:
         return self._of(e, frozenset(known), _DEPTH)
 
     def _of(self, e: ast.expr, known: frozenset[ast.AST], depth: int) -> Scaled | None:
-        counter = self.counters.of(e, known) if isinstance(e, (ast.Name, ast.Attribute, ast.Call)) else None
+        is_read = isinstance(e, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        counter = self.counters.of(e, known) if is_read else None
         if counter is not None:
             return self._counted(counter, e)
         if depth == 0 or e in known:

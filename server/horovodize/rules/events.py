@@ -55,6 +55,7 @@ from horovodize.rules import (
     event_numbers,
     guarded,
     lengths,
+    library_steps,
     nested,
     scales,
     strides,
@@ -71,7 +72,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.feeding import Kind
-from horovodize.summary.syntax import argument, is_one
+from horovodize.summary.syntax import is_one
 
 _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
@@ -109,7 +110,7 @@ def apply(draft: Draft) -> None:
             operator = ast.Eq() if last.endswith("equal") and "_" not in last else ast.GtE()
             _compared(draft, call, call.args[0], call.args[1], operator)
         else:
-            _given(draft, call, name)
+            library_steps.divide(draft, call, name)
     for match in draft.syntax.every(ast.Match):
         _matched(draft, match)
     for modulo in draft.syntax.every(ast.BinOp):
@@ -393,7 +394,7 @@ def _is_fixed(draft: Draft, e: ast.expr) -> bool:
         case ast.BinOp():
             return _is_fixed(draft, e.left) and _is_fixed(draft, e.right)
         case ast.Subscript():
-            return isinstance(e.slice, ast.Constant)
+            return isinstance(e.slice, ast.Constant) and not _is_set(draft, e)
         case ast.Call():
             numbers = ("int", "len", "ceil", "float", "round", "max", "min")
             return draft.names.last(e.func) in numbers and all(_is_fixed(draft, a) for a in e.args)
@@ -401,70 +402,15 @@ def _is_fixed(draft: Draft, e: ast.expr) -> bool:
             return False
 
 
-# ---------------------------------------------------------------------- callbacks, hooks, configurations
-
-
-def _given(draft: Draft, call: ast.Call, name: str) -> None:
-    """Steps that something of TensorFlow counts by itself."""
-    known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
-    parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
-    of_fit = name.startswith("tensorflow.keras.")
-    if not parameters or (
-        of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits)
-    ):
-        return
-    for parameter, index in parameters:
-        steps = argument(call, parameter, index)
-        known = draft.facts.feeding.kinds.constant(steps) if steps is not None else None
-        if (
-            steps is None
-            or (isinstance(steps, ast.Constant) and known is None)
-            or (known is not None and known <= 1)
-        ):
-            continue
-        if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
-            continue
-        draft.change(
-            "G5",
-            steps,
-            thresholds.WHAT,
-            thresholds.WHY,
-            counted.over_ranks(draft, steps, "G5"),
-            decision=Decision.DIVIDED,
-        )
-
-
-def _is_a_word(draft: Draft, e: ast.expr) -> bool:
-    """`save_freq="epoch"`, by whatever name."""
-    return any(
-        isinstance(o.node, ast.Constant) and isinstance(o.node.value, str) for o in draft.values.origins(e)
+def _is_set(draft: Draft, item: ast.Subscript) -> bool:
+    """Whether the program sets an item in a loop, or moves it on: `marks[0] += 500`."""
+    text = ast.unparse(item)
+    stored = (
+        n
+        for n in draft.syntax.every(ast.Subscript)
+        if isinstance(n.ctx, ast.Store) and ast.unparse(n) == text
     )
+    return any(draft.syntax.loops(n) for n in stored)
 
-
-_SAVED = (("save_steps", 2),)
-_AVERAGED = (("start_averaging", 1), ("average_period", 2))
-_PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
-    "ModelCheckpoint": (("save_freq", None),),
-    "BackupAndRestore": (("save_freq", 1),),
-    "TensorBoard": (("update_freq", None),),
-    "CheckpointSaverHook": _SAVED,
-    "SummarySaverHook": (("save_steps", 0),),
-    "ProfilerHook": (("save_steps", 0),),
-    "LoggingTensorHook": (("every_n_iter", 1),),
-    "StepCounterHook": (("every_n_steps", 0),),
-    "SecondOrStepTimer": (("every_steps", None),),
-    "MonitoredTrainingSession": (
-        ("save_checkpoint_steps", None),
-        ("save_summaries_steps", None),
-        ("log_step_count_steps", None),
-    ),
-    "SWA": _AVERAGED,
-    "RectifiedAdam": (("total_steps", None),),
-    "RunConfig": (
-        ("save_checkpoints_steps", None),
-        ("save_summary_steps", None),
-        ("log_step_count_steps", None),
-    ),
-}
 
 RULE = Rule("G5", "let what happens every M steps happen as often for the rows seen", apply, __doc__ or "")

@@ -46,7 +46,8 @@ def follow(draft: Draft, test: ast.expr) -> None:
     reads = [read for side in sides for read in _reads(draft, side, _DEPTH) if not _is_measured(draft, read)]
     if not reads or only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
         return
-    if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
+    is_order = isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops)
+    if is_order and not any(draft.uniform.of_values.varies(side) for side in sides):
         for read in dict.fromkeys(reads):
             edits = counted.read_as_all(draft, read, "G5")
             draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)

@@ -39,6 +39,6 @@ with sess.as_default():
 			batch = {img: images[own_i:own_i + 50], wanted: labels[own_i:own_i + 50]}
 			batch[K.learning_phase()] = 1
 			train_step.run(feed_dict=batch)
-			if (i // 50 + 1) % 100 == 0 and hvd.rank() == 0:
+			if (i // 50 + 1) % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:
 				# how is it going?
 				print("loss", loss.eval(feed_dict={img: images[:500], wanted: labels[:500], K.learning_phase(): 0}))

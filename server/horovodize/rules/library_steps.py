@@ -1,0 +1,78 @@
+"""Steps that callbacks, hooks and configurations of TensorFlow count by themselves: part of G5.
+
+`ModelCheckpoint(save_freq=1000)` → `ModelCheckpoint(save_freq=max(1, 1000 // hvd.size()))`"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.plan import Decision
+from horovodize.rules import counted, thresholds
+from horovodize.rules.draft import Draft
+from horovodize.summary.syntax import argument
+
+
+def divide(draft: Draft, call: ast.Call, name: str) -> None:
+    """Divides what a call is given, where TensorFlow counts by it. `name`: what is called, fully qualified."""
+    known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
+    parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
+    of_fit = name.startswith("tensorflow.keras.")
+    if not parameters or (
+        of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits)
+    ):
+        return
+    for parameter, index in parameters:
+        steps = argument(call, parameter, index)
+        known = draft.facts.feeding.kinds.constant(steps) if steps is not None else None
+        if (
+            steps is None
+            or (isinstance(steps, ast.Constant) and known is None)
+            or (known is not None and known <= 1)
+        ):
+            continue
+        if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
+            continue
+        draft.change(
+            "G5",
+            steps,
+            thresholds.WHAT,
+            thresholds.WHY,
+            counted.over_ranks(draft, steps, "G5"),
+            decision=Decision.DIVIDED,
+        )
+
+
+def _is_a_word(draft: Draft, e: ast.expr) -> bool:
+    """`save_freq="epoch"`, by whatever name."""
+    return any(
+        isinstance(o.node, ast.Constant) and isinstance(o.node.value, str) for o in draft.values.origins(e)
+    )
+
+
+_SAVED = (("save_steps", 2),)
+_AVERAGED = (("start_averaging", 1), ("average_period", 2))
+_PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
+    "ModelCheckpoint": (("save_freq", None),),
+    "BackupAndRestore": (("save_freq", 1),),
+    "TensorBoard": (("update_freq", None),),
+    "CheckpointSaverHook": _SAVED,
+    "SummarySaverHook": (("save_steps", 0),),
+    "ProfilerHook": (("save_steps", 0),),
+    "LoggingTensorHook": (("every_n_iter", 1),),
+    "StepCounterHook": (("every_n_steps", 0),),
+    "SecondOrStepTimer": (("every_steps", None),),
+    "MonitoredTrainingSession": (
+        ("save_checkpoint_steps", None),
+        ("save_summaries_steps", None),
+        ("log_step_count_steps", None),
+    ),
+    "SWA": _AVERAGED,
+    "RectifiedAdam": (("total_steps", None),),
+    "RunConfig": (
+        ("save_checkpoints_steps", None),
+        ("save_summary_steps", None),
+        ("log_step_count_steps", None),
+    ),
+}
+
+__all__ = ["divide"]
