@@ -48,6 +48,7 @@ from horovodize.rules import (
     annealing,
     averages,
     capacities,
+    countdowns,
     counted,
     crossings,
     epoch_counts,
@@ -95,6 +96,8 @@ _COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_eq
 def apply(draft: Draft) -> None:
     is_wanted = begins(draft, "G5") and draft.divided
     epochs = epochs_of_steps.divide(draft) if is_wanted else set[ast.expr]()
+    if is_wanted:
+        countdowns.apply(draft)
     uncounted.ask(draft, epochs)
     if not is_wanted:
         return

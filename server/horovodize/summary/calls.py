@@ -177,9 +177,13 @@ class CallGraph:
     def runs(self, call: ast.Call) -> list[Function | ast.Lambda | ast.ClassDef]:
         """The functions or classes of this module that a call may run: also those that override what it names."""
         callee = self.callee(call)
-        others = []
+        others: list[Function | ast.Lambda] = []
         if isinstance(call.func, ast.Attribute):
             others = [*self._overriding(call.func), *self._of_other_classes(call.func, callee)]
+        elif isinstance(call.func, ast.Name) and isinstance(callee, CALLABLES):
+            others = [  # `step = first if warm else second`, `for due, act in [(at_10, save), (at_50, show)]: if due(step):`
+                o.node for o in self.values.origins(call.func) if isinstance(o.node, CALLABLES) and not o.path
+            ]
         return [*([callee] if callee is not None else ()), *(m for m in others if m is not callee)]
 
     def _of_other_classes(self, f: ast.Attribute, callee: Callee | None) -> list[Function]:
