@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from horovodize.verifying.runs import Run
-from horovodize.verifying.scalings import FREELY, STRICTLY
+from horovodize.verifying.scalings import FREELY, STRICTLY, scalings
 from horovodize.verifying.verdict import CouldNotRun, Judged, judge, verify
 from tests.verifying.made import alone, rank, run, snapshot, two, variables
 
@@ -553,3 +553,30 @@ def test_what_a_loss_depends_on_is_the_same_though_nothing_trains_it_yet(
         one.optimizers[0]["early"] = [{**snapshot(1.0), "looked_at": base} for base in looked_at]
     told = faults(judge(alone(), after, "linear"))
     assert ("the loss depends on it" in told) == (not alike)
+
+
+@pytest.mark.parametrize(
+    ("counted", "taken", "right"),
+    [
+        (
+            64,
+            36,
+            True,
+        ),  # Keras 3 counts one more at the end of each of 4 passes: of 15 batches, on a rank of 8
+        (60, 32, True),
+        (64, 42, False),
+        (62, 36, False),
+    ],
+)
+def test_steps_without_rows_at_the_ends_of_passes(counted: int, taken: int, right: bool) -> None:
+    def one(steps: int, batches: int, size: int, side: int, rate: float) -> Any:
+        rows = {f"row {n}": 4 for n in range(batches) if size == 1 or n % 2 == side}
+        made = rank(side, size, steps=steps, rates=[rate] * steps, rows=rows, batch=1)
+        examples = made.report["examples"]["keras"]
+        examples["batches"] = examples["batches"][: 4 * batches // size]
+        return made
+
+    before = [run(one(counted, 15, 1, 0, 0.1)) for _ in range(3)]
+    after = run(*(one(taken, 16, 2, side, 0.2) for side in (0, 1)))
+    [found] = scalings(before, after, "linear")
+    assert (found.fault == "") == right

@@ -177,7 +177,12 @@ def _scaling(alone: Sequence[dict[str, Any]], its: dict[str, Any], how: _How) ->
 
 
 def _divided(steps: int, how: _How, taken: int) -> bool:
-    return may_be_divided(steps, how.run.size, taken, how.passes.rounds)
+    size, rounds = how.run.size, how.passes.rounds
+    # Keras 3 counts a step without rows at the end of each pass over data of which it doesn't know the number.
+    idle = rounds if steps - how.passes.batches == rounds > 1 else 0
+    return may_be_divided(steps, size, taken, rounds) or may_be_divided(
+        steps - idle, size, taken - idle, rounds
+    )
 
 
 def _starts(first: float, rates: Sequence[float], factor: float, size: int) -> bool:
