@@ -159,7 +159,9 @@ def test_sklearn_s_shuffle_gets_a_seed_another_in_each_turn_of_a_loop() -> None:
     again = divide(FIT + "for e in range(3):\n    x, y = shuffle(x, y)\n    model.fit(x, y)\n")
     assert "x, y = shuffle(x, y, random_state=hvd.broadcast_object(secrets.randbits(31)))" in again.text
     assert not any("some rows are seen twice" in note for note in again.notes)
-    one = "for e in range(3):\n    if time.time() % 2 < 1:\n        x, y = shuffle(x, y)\n    model.fit(x, y)\n"
+    one = (
+        "for e in range(3):\n    if time.time() % 2 < 1:\n        x, y = shuffle(x, y)\n    model.fit(x, y)\n"
+    )
     assert any("some rows are seen twice" in note for note in divide("import time\n" + FIT + one).notes)
 
 

@@ -58,6 +58,7 @@ from horovodize.rules import (
     lengths,
     library_steps,
     nested,
+    remainders,
     scales,
     strides,
     sum_thresholds,
@@ -95,9 +96,10 @@ _COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_eq
 
 def apply(draft: Draft) -> None:
     is_wanted = begins(draft, "G5") and draft.divided
-    epochs = epochs_of_steps.divide(draft) if is_wanted else set[ast.expr]()
     if is_wanted:
+        remainders.apply(draft)
         countdowns.apply(draft)
+    epochs = epochs_of_steps.divide(draft) if is_wanted else set[ast.expr]()
     uncounted.ask(draft, epochs)
     if not is_wanted:
         return

@@ -1,0 +1,110 @@
+"""Where a turn stands in a cycle of steps, by a name: part of G5.
+
+`place = step % 100` and `if place == 99: save()`: a rank takes size() times fewer steps, so the name is told those of all
+ranks, which may step over the number: `place = step * hvd.size() % 100` and `if (99 - place) % 100 < hvd.size(): save()`. What
+else is made of it (`rate * place / 100`) is right so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.plan import Decision
+from horovodize.rules import counted, guarded, strides, thresholds, unseen_counts
+from horovodize.rules.decisions import Counted, OfAll
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.shares import feeding
+from horovodize.source import Edit
+
+_ASKED = (
+    "this is where a rank's step stands among so many, and a rank takes size() times fewer: let it be told those of all ranks, "
+    "and test by `<`, as they may step over a number"
+)
+
+
+def apply(draft: Draft) -> None:
+    for assign in draft.syntax.every(ast.Assign):
+        found = _remainder(assign)
+        if found is None:
+            continue
+        name, whole, count, every = found
+        read = count.left if _is_next(count) and isinstance(count, ast.BinOp) else count
+        is_own = counted.of(draft, read) is not None
+        if not (is_own or _is_told(draft, read)) or not counted.is_whole(draft, every):
+            continue
+        tests = list(_tests(draft, assign, name))
+        known = feeding(draft).kinds.constant(every)
+        if not tests or (known is not None and known <= 1):
+            continue
+        if any(guarded.is_ratio(draft, test, whole) for test, _ in tests):
+            continue
+        if is_own:
+            edits = counted.read_as_all(draft, read, "G5")
+            draft.change("G5", assign, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
+        for test, n in tests:
+            _adapt(draft, test, n, every)
+
+
+def _remainder(assign: ast.Assign) -> tuple[ast.Name, ast.expr, ast.expr, ast.expr] | None:
+    """(name, all of it, what is divided, by what) of `place = step % n`, `cycle, place = divmod(step, n)`."""
+    match assign:
+        case ast.Assign(
+            targets=[ast.Name() as name], value=ast.BinOp(op=ast.Mod(), left=count, right=every) as whole
+        ):
+            return name, whole, count, every
+        case ast.Assign(
+            targets=[ast.Tuple(elts=[_, ast.Name() as name])],
+            value=ast.Call(func=ast.Name(id="divmod"), args=[count, every]) as whole,
+        ):
+            return name, whole, count, every
+    return None
+
+
+def _is_next(count: ast.expr) -> bool:
+    near = isinstance(count, ast.BinOp) and isinstance(count.op, (ast.Add, ast.Sub))
+    return near and isinstance(count, ast.BinOp) and isinstance(count.right, ast.Constant)
+
+
+def _is_told(draft: Draft, read: ast.expr) -> bool:
+    """Whether a rate has told a count the steps of all ranks there."""
+    span = draft.module.span(read)
+    return draft.was(read, OfAll) and any(c.rule == "C5" and c.span == span for c in draft.changes)
+
+
+def _tests(draft: Draft, assign: ast.Assign, name: ast.Name) -> Iterator[tuple[ast.expr, ast.Name]]:
+    """(test, the name in it) where it is to be one number, and more than what is printed hangs on that."""
+    for n in draft.module.loads.get(name.id):
+        if not isinstance(n, ast.Name):
+            continue
+        bound = draft.module.scopes.reaching(n)
+        if len(bound) != 1 or bound[0].statement is not assign:
+            continue
+        parent = draft.syntax.parent[n]
+        if isinstance(parent, ast.Compare) and parent.left is n and len(parent.ops) == 1:
+            if isinstance(parent.ops[0], (ast.Eq, ast.NotEq)) and not unseen_counts.only_shows(draft, parent):
+                yield parent, n
+        elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+            yield parent, n
+        elif isinstance(parent, (ast.If, ast.IfExp)) and parent.test is n:
+            yield n, n
+
+
+def _adapt(draft: Draft, test: ast.expr, name: ast.Name, every: ast.expr) -> None:
+    plain = isinstance(every, (ast.Constant, ast.Name, ast.Attribute))
+    if not plain or draft.drive.in_traced(test) or not draft.decide(test, Counted("G5")):
+        draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED)
+        return
+    span = draft.module.span(name)
+    if not isinstance(test, ast.Compare):  # `if place:`, `if not place:`, in which a comparison binds closer
+        draft.change("G5", test, thresholds.WHAT, thresholds.WHY, Edit.around(span, "", f" >= {SIZE}"))
+        return
+    rest = test.comparators[0]
+    operator = "<" if isinstance(test.ops[0], ast.Eq) else ">="
+    edits = [strides.between(draft, name, rest, operator), Edit(draft.module.span(rest), SIZE)]
+    if feeding(draft).kinds.constant(rest) != 0:
+        text = f"({draft.module.text(rest)})" if needs_parentheses(rest) else draft.module.text(rest)
+        edits += Edit.around(span, f"({text} - ", f") % {draft.module.text(every)}")
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits)
+
+
+__all__ = ["apply"]
