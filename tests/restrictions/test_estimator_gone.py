@@ -20,6 +20,9 @@ def model_fn(features, labels, mode):
 tf.estimator.Estimator(model_fn).train(input_fn, steps=1000)
 """
 V1 = "import tensorflow.compat.v1 as tf\n" + MODEL_FN
+HOROVOD = "import horovod.tensorflow as hvd\nhvd.init()\n" + V1.replace(
+    "tf.train.AdamOptimizer(0.1)", "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1))"
+).replace("steps=1000", "steps=1000, hooks=[hvd.BroadcastGlobalVariablesHook(0)]")
 TF1 = "import tensorflow as tf\n" + MODEL_FN
 
 
@@ -37,6 +40,9 @@ def severities(source: str, version: str) -> list[Severity]:
         (V1, "", [Severity.INFORMATION]),
         (V1, "2.16", [Severity.WARNING]),
         (V1, "3.0", [Severity.WARNING]),
+        (HOROVOD, "2.15", []),
+        (HOROVOD, "", []),
+        (HOROVOD, "2.16", [Severity.WARNING]),
         (TF1, "", []),
         (TF1, "2.16.1", [Severity.WARNING]),
     ],
@@ -58,3 +64,9 @@ def test_it_is_distributed_unless_it_could_not_run() -> None:
     assert isinstance(refusal, Refusal)
     assert [r.code for r in refusal.reasons] == ["HVD901"]
     assert "2.17" in refusal.reasons[0].message
+
+
+@pytest.mark.parametrize(("version", "codes"), [("2.15", []), ("2.17", ["HVD901", "HVD902"])])
+def test_the_hook_is_gone_with_it(version: str, codes: list[str]) -> None:
+    found = check(summarize(Document(HOROVOD)), Options(tensorflow=version))
+    assert [v.code for v in found if v.code.startswith("HVD9")] == codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from horovodize.options import Options
-from horovodize.restrictions import not_distributed, unknown_code, unreadable
+from horovodize.restrictions import estimator_gone, not_distributed, other_keras, unknown_code, unreadable
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.graph.orders import every_order
 from horovodize.restrictions.horovod.faults import every_fault
@@ -23,7 +23,8 @@ def findings(summary: ModuleSummary, options: Options) -> Findings:
             return Findings(())
         context = Context(summary, options)
         distributed = summary.already is LoopKind.HOROVOD
-        asked = (*(every_fault() if distributed else restrictions()), *every_order())
+        versions = (estimator_gone.RESTRICTION, other_keras.RESTRICTION)
+        asked = (*((*every_fault(), *versions) if distributed else restrictions()), *every_order())
         found = list(dict.fromkeys(v for restriction in asked for v in restriction.find(context)))
         hints = [] if distributed else not_distributed.hints(context, found)
         return suppressions.split([*found, *hints, *unknown_code.violations(suppressions)])

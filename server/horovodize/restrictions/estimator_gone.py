@@ -49,18 +49,20 @@ _KINDS = (LoopKind.ESTIMATOR, LoopKind.MONITORED_SESSION)
 
 
 def find(context: Context) -> Iterator[Violation]:
-    loops = [loop for loop in context.summary.loops if loop.kind in _KINDS]
-    if not loops or context.summary.already is not None:
+    by_horovod = context.summary.already is LoopKind.HOROVOD  # of a session's hook HVD902 says what fails
+    kinds = (LoopKind.ESTIMATOR,) if by_horovod else _KINDS
+    loops = [loop for loop in context.loops if loop.kind in kinds]
+    if not loops or (context.summary.already is not None and not by_horovod):
         return
     known = context.world.runs_on(_GONE)
-    if not known and (context.world.tensorflow or context.sites.is_tf1):
+    if not known and (context.world.tensorflow or context.sites.is_tf1 or by_horovod):
         return
     what = "`tf.estimator`" if loops[0].kind is LoopKind.ESTIMATOR else "Horovod's hook for MonitoredSessions"
     wherever = f"on TensorFlow {context.world.tensorflow}" if known else "from TensorFlow 2.16 on"
     found = RESTRICTION.at(
         context,
         loops[0].node,
-        f"{what} does not exist {wherever}; this runs distributed up to TensorFlow {_LAST}",
+        f"{what} does not exist {wherever}; this runs {'' if by_horovod else 'distributed '}up to TensorFlow {_LAST}",
         severity=Severity.WARNING if known else Severity.INFORMATION,
     )
     yield replace(found, deprecated=loops[0].kind is LoopKind.ESTIMATOR)

@@ -14,6 +14,7 @@ _CHECKPOINT = "tensorflow.keras.callbacks.ModelCheckpoint"
 _WEIGHTS = ".weights.h5"
 _MODELS = (".keras", ".h5")
 _ONLY_MODELS = "saves models only in files that end in `.keras` or `.h5`"
+_LOADS_ONLY = "loads models only from files that end in `.keras` or `.h5`"
 _ONLY_WEIGHTS = f"saves weights only in files that end in `{_WEIGHTS}`"
 # Losses that Keras 3 writes into HDF5 files under a name by which it doesn't find them again.
 _SHORT_LOSSES = ("mse", "mae", "mape", "msle", "kld")
@@ -37,6 +38,10 @@ def files(context: Context) -> Iterator[tuple[ast.AST, str]]:
             and not may_give(call, "zipped")
         ):
             yield call, _ONLY_MODELS
+    whole = any(may_give(call, "zipped") for call in context.sites.method_calls("save"))
+    for call in context.module.calls_of("tensorflow.keras.models.load_model"):
+        if not whole and _ends_otherwise(context, argument(call, "filepath", 0), (*_MODELS, ".hdf5")):
+            yield call, _LOADS_ONLY
     for call in context.module.calls_of(_CHECKPOINT):
         path, only = argument(call, "filepath", 0), argument(call, "save_weights_only")
         if isinstance(only, ast.Constant) and only.value is True:

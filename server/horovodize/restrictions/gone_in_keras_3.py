@@ -53,6 +53,13 @@ def _everywhere(context: Context) -> Iterator[tuple[ast.AST, str]]:
     for call in context.syntax.calls:
         if (context.names.of(call.func) or "").startswith("tensorflow.keras.optimizers.legacy."):
             yield call, "has no `optimizers.legacy`: take the optimizer of the same name from `optimizers`"
+    for call in context.sites.method_calls("variables"):
+        own = context.values.callee(call) is not None
+        if not own and isinstance(call.func, ast.Attribute) and _is_optimizer(context, call.func.value):
+            yield (
+                call,
+                "has a list of an optimizer's `variables`, which can't be called: leave out the parentheses",
+            )
     yield from _metrics(context)
     yield from files(context)
     yield from _arguments(context)

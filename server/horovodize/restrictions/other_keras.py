@@ -7,12 +7,14 @@ end in `.weights.h5`, models in `.keras` or `.h5`: a script that does otherwise 
 changes nothing there. Some 200 names are gone, not the same ones of `tf.keras` as of the package `keras`:
 `tf.keras.losses.mean_squared_error` and `keras.backend.mean` are two. Graphs of `tf.compat.v1` have no `layers`, no
 `nn.rnn_cell` and no `keras.backend.set_session`: Keras 2 made those. A `tf.function` gets a model's variables as tensors,
-`TextVectorization` counts in integers, and an HDF5 file whose model was compiled with `"mse"` can't be loaded. Keras 2
-goes on as `tf_keras`. Horovod finds it only under the name `tf.keras`, which the variable
-`TF_USE_LEGACY_KERAS` gives it, if that is set before TensorFlow is imported.
+`TextVectorization` counts in integers, and an HDF5 file whose model was compiled with `"mse"` can't be loaded. Horovod's own
+callbacks, `broadcast_variables`, `DistributedGradientTape` and states stop at Keras 3's variables. Keras 2 goes on as
+`tf_keras`. Horovod finds it only under the name `tf.keras`, which the variable `TF_USE_LEGACY_KERAS` gives it, if that is
+set before TensorFlow is imported.
 
 ## When it is reported
-On such a call or name where Keras 3 is known to train, unless it is under a condition; on `TF_USE_LEGACY_KERAS` set after
+On such a call or name where Keras 3 is known to train, unless it is under a condition, and in a script that uses Horovod
+already on what stops there; on `TF_USE_LEGACY_KERAS` set after
 TensorFlow or Keras was imported, or by a script that imports the package `keras`, for which it does nothing; and on an import
 of `tf_keras` without it, unless TensorFlow is known to be older than 2.16. Versions are known by the setting `tensorflow`, the
 packages of `--python`, lock and requirement files, and what the script shows (`keras.ops`).
@@ -121,7 +123,70 @@ model.compile("sgd", "mse")
 model.fit(x, y)
 ```
 
+```python
+import keras
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.SGD(0.1 * hvd.size())
+for step, x in enumerate(batches):
+    with tf.GradientTape() as tape:
+        loss = keras.ops.mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    weights = model.trainable_variables
+    gradients = tape.gradient(loss, weights)  # HVD902
+    optimizer.apply_gradients(zip(gradients, weights))
+    if step == 0:
+        hvd.broadcast_variables(model.variables, root_rank=0)  # HVD902
+```
+
+```python
+import keras
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(keras.optimizers.SGD(0.1 * hvd.size())), "mse")
+callbacks = [
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),  # HVD902
+    hvd.callbacks.MetricAverageCallback(),  # HVD902
+]
+model.fit(x, y, callbacks=callbacks)
+print(keras.ops.sum(model.predict(x)))
+```
+
 ## Near misses
+```python
+import keras
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.SGD(0.1 * hvd.size())
+for step, x in enumerate(batches):
+    with tf.GradientTape() as tape:
+        loss = keras.ops.mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    if step == 0:
+        hvd.broadcast_variables([v.value for v in model.variables], root_rank=0)
+```
+
+```python
+import keras
+import horovod_keras3 as hvd
+
+hvd.init()
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(keras.optimizers.SGD(0.1 * hvd.size())), "mse", jit_compile=False)
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+print(keras.ops.sum(model.predict(x)))
+```
+
 ```python
 import keras
 import tensorflow.compat.v1 as tf
@@ -245,6 +310,7 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.gone_in_keras_3 import gone, gone_for_graphs
+from horovodize.restrictions.horovod_in_keras_3 import stopped, stopped_for_graphs
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
@@ -257,6 +323,9 @@ _OF_GRAPHS = (LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 
 
 def find(context: Context) -> Iterator[Violation]:
+    if context.summary.already is LoopKind.HOROVOD:
+        yield from _with_horovod(context)
+        return
     kinds = {loop.kind for loop in context.summary.loops}
     if context.summary.already is not None or not kinds.intersection((*_KINDS, *_OF_GRAPHS)):
         return
@@ -290,6 +359,19 @@ def _legacy(context: Context) -> Iterator[Violation]:
                 "TensorFlow is imported, and use `tf.keras`",
             )
             return
+
+
+def _with_horovod(context: Context) -> Iterator[Violation]:
+    """The same of a script that uses Horovod, whose own functions for Keras know Keras 2."""
+    known = context.world.keras is Keras.THREE or context.world.runs_on(FIRST_WITH_KERAS_3)
+    if context.module.imports("horovod_keras3") or not known:
+        return
+    yield from _gone(context, not context.sites.builds_graph)
+    if context.world.keras is not Keras.LEGACY:
+        by = context.world.keras_by or context.world.tensorflow_by
+        found = stopped_for_graphs(context) if context.sites.builds_graph else stopped(context)
+        for call, what in found:
+            yield RESTRICTION.at(context, call, f"Keras 3 ({by}) {what}")
 
 
 def _gone(context: Context, of_keras: bool) -> Iterator[Violation]:
