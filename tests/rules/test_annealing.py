@@ -418,3 +418,43 @@ def test_weights_that_shrink_by_a_factor_that_changes_are_asked_about() -> None:
         TF + "import numpy as np\na, b = np.ones((99, 3)), np.ones(99)\n" + SHRINKING.format(value)
     )
     assert any("shrinks these weights" in c.doubt for c in plan.changes)
+
+
+BY_HAND = """\
+import numpy as np
+import tensorflow as tf
+ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(32)
+w, b = tf.Variable(tf.ones([4, 3])), tf.Variable(tf.zeros([3]))
+m, v, t, beta, seen = 0, 0, 0, 0.9, 0
+for epoch in range(50):
+    for x, y in ds:
+        t += 1
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ w + b - y) ** 2)
+        g, h = tape.gradient(loss, [w, b])
+        seen = beta * seen + (1 - beta) * loss
+        m = beta * m + (1 - beta) * g
+        v = v * beta + (1 - beta) * h
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "n = m / (1 - tf.pow(beta, t))\n        k = v / (1 - tf.pow(beta, int(t)))\n"
+        "        w.assign_sub(0.1 * n)\n        b.assign_sub(0.1 * k)",
+        "rate = 0.1 / (1 - beta ** t)\n        w.assign_sub(rate * m)\n        b.assign_sub(rate * v)",
+    ],
+)
+def test_what_makes_up_for_the_beginning_of_an_average_of_gradients_counts_a_ranks_own(update: str) -> None:
+    """The averages go on by a rank's steps, as those of `Adam` do; told all ranks' steps, some of them were made up for twice."""
+    text = plan_of(BY_HAND.format(update)).text
+    assert "t * hvd.size()" not in text
+    assert "t) * hvd.size()" not in text.replace("int(t))", "")
+
+
+@pytest.mark.parametrize("factor", ["0.99 ** t", "(1 - 0.5 ** t)", "1 / (1 + 0.01 * t)"])
+def test_a_rate_by_hand_goes_by_the_steps_of_all_ranks(factor: str) -> None:
+    text = plan_of(BY_HAND.format(f"rate = 0.1 * {factor}\n        w.assign_sub(rate * g)")).text
+    assert "t * hvd.size()" in text

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from horovodize import catalogue
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, rate_reads, running_means, schedule, steered
+from horovodize.rules import bias_corrections, counted, decays, rate_reads, running_means, schedule, steered
 from horovodize.rules.after_averaging import base, is_trained
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
@@ -193,6 +193,8 @@ def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
 def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
     """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks."""
     for read in rate_reads.reads(draft, given):
+        if bias_corrections.corrects(draft, read):
+            continue
         mean = running_means.around(draft, read)
         if mean is not None:
             running_means.ask(draft, mean, rule)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counters import within
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, measured, tables_by_step
+from horovodize.rules import bias_corrections, counted, decays, measured, tables_by_step
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rate_reads import places, reads
@@ -64,6 +64,9 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
         return False
     found = False
     for read in reads(draft, rate):
+        if bias_corrections.corrects(draft, read):
+            found = True  # it counts as each rank does
+            continue
         if _is_compared(draft, read):
             found = True  # G5 divides what it is to equal, or asks
             continue
