@@ -448,7 +448,7 @@ for epoch in range(50):
     ],
 )
 def test_what_makes_up_for_the_beginning_of_an_average_of_gradients_counts_a_ranks_own(update: str) -> None:
-    """The averages go on by a rank's steps, as those of `Adam` do; told all ranks' steps, some of them were made up for twice."""
+    """The averages go on by a rank's steps, as those of `Adam` do; told all ranks', some were made up for twice."""
     text = plan_of(BY_HAND.format(update)).text
     assert "t * hvd.size()" not in text
     assert "t) * hvd.size()" not in text.replace("int(t))", "")

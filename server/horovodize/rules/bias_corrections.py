@@ -1,5 +1,5 @@
-"""Moving averages of gradients that a program keeps for an optimizer of its own, and what makes up for how they begin: part of G5
-and C5.
+"""Moving averages of gradients that a program keeps for an optimizer of its own, and what makes up for how they begin. Part of
+G5 and C5.
 
     m = beta * m + (1 - beta) * gradient
     w.assign_sub(rate * m / (1 - beta ** step))
