@@ -100,8 +100,8 @@ def apply(draft: Draft) -> None:
         remainders.apply(draft)
         countdowns.apply(draft)
     epochs = epochs_of_steps.divide(draft) if is_wanted else set[ast.expr]()
-    uncounted.ask(draft, epochs)
     if not is_wanted:
+        uncounted.ask(draft, epochs)
         return
     epoch_counts.apply(draft)
     annealing.tell_chances(draft)
@@ -124,6 +124,7 @@ def apply(draft: Draft) -> None:
     tables_by_step.apply(draft)
     annealing.apply(draft)
     sum_thresholds.apply(draft)
+    uncounted.ask(draft, epochs)
 
 
 def _matched(draft: Draft, match: ast.Match) -> None:

@@ -54,7 +54,8 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
     if _by_batches(draft, setting) or any(
         _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
     ):
-        draft.ask("C5", rate, _WHAT, _WHY, _SAID)
+        if draft.once("asked rate", rate):
+            draft.ask("C5", rate, _WHAT, _WHY, _SAID)
 
 
 def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:

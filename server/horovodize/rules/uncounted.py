@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from horovodize.rules import counted
 from horovodize.rules.decisions import Unseen
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import DIVIDE_STEPS, WHY
@@ -28,7 +29,7 @@ def ask(draft: Draft, epochs: Collection[ast.expr] = ()) -> None:
         if not draft.once("uncounted", loop):
             continue
         by_epochs = isinstance(end, ast.Compare) and end.left in epochs
-        if not by_epochs and not _moves_on_faster(draft, loop, end):
+        if not by_epochs and not _moves_on_faster(draft, loop, end) and not _is_ended(draft, loop, end):
             draft.ask(unseen.rule, end, DIVIDE_STEPS, WHY, _TOO_MANY)
 
 
@@ -37,6 +38,29 @@ def _moves_on_faster(draft: Draft, loop: Loop, end: ast.expr) -> bool:
     moving = [draft.module.span(s) for s in _settings(loop) if _target(s) in tested]
     told = [c.span for c in draft.changes if c.rule in ("C5", "G6") and c.edits]
     return any(m.start <= t.start and t.end <= m.end for m in moving for t in told)
+
+
+def _is_ended(draft: Draft, loop: Loop, end: ast.expr) -> bool:
+    """Whether a loop that goes on until something is said ends by a number of steps that is divided: `while not done:`, with
+    `if step >= n: done = True` in each turn."""
+    said = {ast.unparse(n) for n in ast.walk(end) if isinstance(n, (ast.Name, ast.Attribute))}
+    divided = [c.span for c in draft.changes if c.rule == "G5" and c.edits and c.sure]
+    tests = [
+        s.test
+        for s in loop.body
+        if isinstance(s, ast.If) and any(_target(n) in said for n in _settings_in(s.body))
+    ]
+    return any(
+        isinstance(t, ast.Compare)
+        and isinstance(t.ops[0], (ast.Gt, ast.GtE, ast.Eq))
+        and counted.of(draft, t.left) is not None
+        and draft.module.span(t) in divided
+        for t in tests
+    )
+
+
+def _settings_in(body: list[ast.stmt]) -> list[ast.Assign | ast.AugAssign]:
+    return [s for s in body if isinstance(s, (ast.Assign, ast.AugAssign))]
 
 
 def _settings(loop: Loop) -> list[ast.Assign | ast.AugAssign]:
