@@ -96,3 +96,9 @@ def test_it_counts_batches_fewer_times() -> None:
     """A near miss."""
     counts = "        self.bad += 1\n        if self.bad >= self.patience:\n            self.model.stop_training = True"
     assert "self.bad >= max(1, self.patience // hvd.size()):" in plan_of(CALLBACK.format(counts)).text
+
+
+def test_numbers_that_are_taken_out_one_by_one_are_divided() -> None:
+    event = "    while plan and i >= plan[0]:\n        keep(plan.pop(0))\n"
+    text = plan_of(HEAD + "plan = [10, 300, 600]\n" + LOOP + event).text
+    assert "    while plan and i >= max(1, plan[0] // hvd.size()):\n" in text

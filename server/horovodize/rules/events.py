@@ -305,7 +305,7 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         if any(_is_unseen(draft, b) for b in bounds):
             unseen_counts.ask(draft, test, seen=False)
         return
-    known = [draft.facts.feeding.kinds.constant(b) for b in bounds]
+    known = [None if _is_next_of(draft, b) else draft.facts.feeding.kinds.constant(b) for b in bounds]
     few = all(k is not None and k <= guarded.FEW for k in known)
     if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
         return
@@ -406,6 +406,11 @@ def _is_fixed(draft: Draft, e: ast.expr) -> bool:
             return draft.names.last(e.func) in numbers and all(_is_fixed(draft, a) for a in e.args)
         case _:
             return False
+
+
+def _is_next_of(draft: Draft, e: ast.expr) -> bool:
+    """Whether it is the first of some numbers that the program takes out one by one: `plan[0]`, beside `plan.pop(0)`."""
+    return isinstance(e, ast.Subscript) and tables_by_step.is_filled(draft, e.value)
 
 
 def _is_set(draft: Draft, item: ast.Subscript) -> bool:

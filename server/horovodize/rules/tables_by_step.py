@@ -87,7 +87,7 @@ def is_given(draft: Draft, e: ast.expr) -> bool:
             bound = []
         case _:
             return False
-    if any(b.kind != "assign" or draft.syntax.loops(b.statement) for b in bound) or _is_filled(draft, e):
+    if any(b.kind != "assign" or draft.syntax.loops(b.statement) for b in bound) or is_filled(draft, e):
         return False
     made = [o.node for o in draft.values.origins(e) if o.node is not e]
     return all(isinstance(n, ast.expr) and _is_listed(draft, n) for n in made) and (
@@ -113,7 +113,7 @@ def _is_listed(draft: Draft, e: ast.expr) -> bool:
     return False
 
 
-def _is_filled(draft: Draft, e: ast.expr) -> bool:
+def is_filled(draft: Draft, e: ast.expr) -> bool:
     """Whether the program puts something into it, or takes something out."""
     text = ast.unparse(e)
     called = draft.sites.method_calls(*_FILLING)
@@ -123,4 +123,4 @@ def _is_filled(draft: Draft, e: ast.expr) -> bool:
     return any(ast.unparse(n.value) == text for n in stored)
 
 
-__all__ = ["apply", "can_divide", "is_given", "is_table"]
+__all__ = ["apply", "can_divide", "is_filled", "is_given", "is_table"]

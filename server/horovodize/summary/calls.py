@@ -184,6 +184,8 @@ class CallGraph:
             others = [  # `step = first if warm else second`, `for due, act in [(at_10, save), (at_50, show)]: if due(step):`
                 o.node for o in self.values.origins(call.func) if isinstance(o.node, CALLABLES) and not o.path
             ]
+            if self.definitions.has_method("__call__"):
+                others += self.definitions.methods_of("__call__", self.values.receiver(call.func))
         return [*([callee] if callee is not None else ()), *(m for m in others if m is not callee)]
 
     def _of_other_classes(self, f: ast.Attribute, callee: Callee | None) -> list[Function]:
