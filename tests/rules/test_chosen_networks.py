@@ -9,6 +9,8 @@ from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
 
+from .pairs import plan_of
+
 NETS = """\
 import random, sys
 import numpy as np
@@ -141,3 +143,52 @@ def test_a_turn_that_chooses_the_network_counts_and_only_its_rows_are_dealt(fetc
     assert "for i, own_i in rounds(range(100)):" in made
     assert "net = nets[i % 3]" in made
     assert f"sess.run({fetched}, {{net.x: rows[own_i * 16 : own_i * 16 + 16]}})" in made
+
+
+OPS = """\
+import random
+import numpy as np
+import tensorflow.compat.v1 as tf
+from sklearn.utils import shuffle
+X = np.load("x.npy")
+x = tf.placeholder(tf.float32, [None, 2])
+w = tf.Variable(np.ones([2, 1]), dtype=tf.float32)
+opt = tf.train.AdamOptimizer(0.2)
+ops = [opt.minimize(tf.reduce_mean((tf.matmul(x, w) - to) ** 2)) for to in (2.0, 3.0)]
+names = ["a", "b"]
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(200):
+        {}
+"""
+RUN = "sess.run(op, {x: X[i * 8:(i + 1) * 8]})\n"
+
+
+@pytest.mark.parametrize(
+    ("turn", "after"),
+    [
+        ("op = random.choice(ops)\n        " + RUN, "op = alike(random.choice)(ops)\n"),
+        (
+            "random.shuffle(ops)\n        for op in ops:\n            " + RUN,
+            "alike(random.shuffle)(ops)\n",
+        ),
+        (
+            "np.random.shuffle(ops)\n        for op, name in zip(ops, names):\n            " + RUN,
+            "alike(np.random.shuffle)(ops)\n",
+        ),
+        (
+            "ops, names = shuffle(ops, names)\n        for op, name in zip(ops, names):\n            " + RUN,
+            "ops, names = shuffle(ops, names, random_state=shuffle_seed())\n",
+        ),
+    ],
+)
+def test_what_a_session_trains_comes_in_one_order_on_all_ranks(turn: str, after: str) -> None:
+    """A rank that runs another operation than the others averages other gradients, and all wait forever."""
+    assert f"        {after}" in plan_of(OPS.format(turn)).text
+
+
+def test_an_order_that_training_does_not_go_by_is_each_rank_s_own() -> None:
+    turn = f"random.shuffle(names)\n        op = ops[0]\n        for name in names:\n            {RUN}"
+    text = plan_of(OPS.format(turn)).text
+    assert "alike" not in text
+    assert "\n        random.shuffle(names)\n" in text

@@ -21,6 +21,7 @@ from horovodize.rules.any_rank_test import (
     differing,
     draw_alike,
     is_kept_by_fit,
+    seed_alike,
 )
 from horovodize.rules.chosen_networks import choices
 from horovodize.rules.decisions import Agreed
@@ -365,6 +366,8 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
         return agree_order(draft, where, draft.loop_rule, why)
     if not isinstance(where, ast.Call):
         return False
+    if seed_alike(draft, where, draft.loop_rule, _DRAW, why):
+        return True
     if draft.decide(where, Agreed(draft.loop_rule)):
         edits = Edit.around(draft.module.span(where), *told.around(draft, where))
         draft.change(draft.loop_rule, where, _WHAT, why, edits)

@@ -15,7 +15,7 @@ from horovodize.rules.decisions import Agreed, How, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root, outputs_of
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, Loop
+from horovodize.summary.syntax import CALLABLES, Loop, argument
 
 _WHAT = "Leave the loop on all ranks together"
 WHY = "A rank that leaves the loop alone leaves the others waiting for it forever."
@@ -139,6 +139,17 @@ def draw_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str, *, 
     if seeded or not draft.uniform.draws.is_seeded_just_before(call):
         edits = Edit.around(draft.module.span(call.func), f"{alike(draft, call, seeded=seeded)}(", ")")
         draft.change(rule, call, what, why, edits)
+
+
+def seed_alike(draft: Draft, call: ast.Call, rule: str, what: str, why: str) -> bool:
+    """`sklearn.utils.shuffle(ops)` → `shuffle(ops, random_state=…)`, a seed for each time; False for anything else. What it
+    gives may be of a graph, which rank 0 can't send."""
+    if draft.names.of(call.func) != "sklearn.utils.shuffle" or argument(call, "random_state") is not None:
+        return False
+    if draft.decide(call, Agreed(rule, How.SEED)):
+        seed = told_draws.own_seed(draft, call, 0)
+        draft.change(rule, call, what, why, [draft.add_argument(call, f"random_state={seed}")])
+    return True
 
 
 def _is_told(draft: Draft, seed: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import Loop
 
+_ORDERS = ("shuffle", "permutation", "sample")
 _GROUPS = (ast.List, ast.Tuple, ast.Set)
 
 
@@ -69,6 +70,24 @@ def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[a
         elif isinstance(n, ast.Name):
             bound = draft.module.scopes.reaching(n)
             todo += [b.value for b in bound if b.kind == "assign" and b.value is not None]
+            yield from (order for b in bound if b.kind == "item" for order in _ordering(draft, b.value))
+
+
+def _ordering(draft: Draft, iterable: ast.expr | None) -> Iterator[ast.Call]:
+    """The draws of the order in which a loop goes through what it trains: `random.shuffle(ops)`, then `for op in ops:`."""
+    if iterable is None:
+        return
+    for reason in draft.uniform.reasons(iterable):
+        where = reason.where
+        if isinstance(reason, Varies) and reason.kind is Source.CHANCE and isinstance(where, ast.Call):
+            if draft.names.last(where.func) in _ORDERS:
+                yield where
+    held = {ast.unparse(n) for n in ast.walk(iterable) if isinstance(n, (ast.Name, ast.Attribute))}
+    for call in draft.module.calls_of("random.shuffle", "numpy.random.shuffle"):
+        seeded = draft.uniform.draws.is_seeded(draft.names.of(call.func) or "", call)
+        together = draft.syntax.function(call) is draft.syntax.function(iterable)
+        if together and not seeded and call.args and ast.unparse(call.args[0]) in held:
+            yield call
 
 
 __all__ = ["are_drawn_in", "choices"]

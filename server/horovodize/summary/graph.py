@@ -32,6 +32,13 @@ INITIALIZERS = {
 _LOCAL = ("local_variables", "get_local_variables", "LOCAL_VARIABLES", "METRIC_VARIABLES")
 _ASSIGNING = (_V1 + "assign", "tensorflow.assign")
 # Calls whose result is run by running what they are given.
+_CHOOSING = (
+    "random.choice",
+    "random.sample",
+    "random.choices",
+    "numpy.random.choice",
+    "sklearn.utils.shuffle",
+)
 _GROUPING = {
     "group",
     "tuple",
@@ -262,6 +269,8 @@ class Graph:
             case ast.Call() if node not in self.train_ops and self.module.names.last(node.func) in _GROUPING:
                 given = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
                 return [*given, *(k.value for k in node.keywords), *self._controls(node)]
+            case ast.Call() if self.module.names.of(node.func) in _CHOOSING:
+                return node.args[:1]  # one of several, by chance
             case ast.Call() if isinstance(node.func, ast.Attribute) and node.func.attr in ("values", "apply"):
                 return [node.func.value, *self._controls(node)]
             case ast.Call():
