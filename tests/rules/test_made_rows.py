@@ -464,3 +464,26 @@ def test_an_order_within_a_function_that_trains_is_told_where_it_is_drawn() -> N
     text = plan_of(program).text
     assert "order = hvd.broadcast_object(tf.random.shuffle(tf.range(64)))" in text
     assert text.endswith("\ntrain(a, b)\n")
+
+
+@pytest.mark.parametrize("loop", ["for row in rows:", "for k, row in enumerate(rows):"])
+def test_a_loop_that_builds_a_graph_takes_no_turns_when_that_runs(loop: str) -> None:
+    """Each step sees the rows that are part of the operation: all ranks see the same, so the rate and the steps stay."""
+    program = f"""\
+import numpy as np
+import tensorflow.compat.v1 as tf
+rows = np.load("rows.npy")
+w = tf.Variable(np.ones([2, 1]))
+opt = tf.train.GradientDescentOptimizer(0.1)
+ops = []
+{loop}
+    ops.append(opt.minimize(tf.reduce_mean((tf.matmul(tf.constant(row), w) - 2.0) ** 2)))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(200):
+        op = ops[i % 8]
+        sess.run(op)
+"""
+    text = plan_of(program).text
+    assert "GradientDescentOptimizer(0.1)" in text
+    assert "range(200)" in text

@@ -288,13 +288,15 @@ class Turns:
         inside, counting = self.feeding.inside(value), self.feeding.without_bars(value)
         if isinstance(counting, ast.Call) and self.names.last(counting.func) == "enumerate" and path:
             if path[0] == 0:
-                return Part.TURN, ()
+                return Part.NUMBER if self.graph else Part.TURN, ()
             path = path[1:]
         if isinstance(inside, ast.Call) and self.names.last(inside.func) == "zip" and path:
             if path[0] < len(inside.args):
                 inside, path = self.feeding.inside(inside.args[path[0]]), path[1:]
         kinds = self.feeding.kinds
         around = isinstance(loop, (ast.For, ast.AsyncFor)) and any(loop in c.loops for c in context.around())
+        if self.graph:  # a loop that builds the graph takes no turns when that runs
+            return (Part.NUMBER, ()) if kinds.is_range(inside) else self._part(inside, context)
         if kinds.turns_once(inside):
             return Part.NUMBER, ()
         if kinds.is_range(inside):
