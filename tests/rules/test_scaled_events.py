@@ -121,3 +121,31 @@ def test_a_bound_that_an_item_holds_and_that_moves_on_is_asked(kept: str) -> Non
     made = plan_of(HEAD + DATA + kept + "\n" + loop + f"    if step >= {item}:\n    {EVENT.strip()}".replace("    m", "        m")
                    + f"\n        {item} += 500\n")  # fmt: skip
     assert len([c for c in made.changes if not c.sure]) == 1
+
+
+COUNTED = "import itertools\nlosses = []\nnumbers = itertools.count(1)\nfor x, y in data.repeat(3):\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "test"),
+    [
+        ("    losses.append(float(train(x, y)))\n", "len(losses)"),
+        ("    train(x, y)\n    n = next(numbers)\n", "n"),
+    ],
+)
+def test_what_gets_one_more_with_each_step_counts_them(body: str, test: str) -> None:
+    text = lines(DATA + COUNTED + body + f"    if {test} % 100 == 0:\n" + EVENT)
+    assert f"if {test} % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "test"),
+    [
+        ("    losses.append(float(train(x, y)))\n    losses.pop(0)\n", "len(losses)"),
+        ("    train(x, y)\n    n = next(numbers) + next(numbers)\n", "n"),
+        ("    losses.extend([train(x, y), 1])\n", "len(losses)"),
+    ],
+)
+def test_what_gets_more_or_fewer_does_not(body: str, test: str) -> None:
+    text = lines(DATA + COUNTED + body + f"    if {test} % 100 == 0:\n" + EVENT)
+    assert f"if {test} % 100 == 0 and hvd.rank() == 0:" in text

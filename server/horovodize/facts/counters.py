@@ -15,6 +15,7 @@ from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
+from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
@@ -256,8 +257,14 @@ class Counters:
             yield from self._read(fetched, known, depth - 1) if fetched is not None else [None]
         elif isinstance(self.values.callee(call), FUNCTIONS):
             yield from self._of_returned(call, (), known, depth)
+        elif call in self._next_numbers:
+            yield self._next_numbers[call]
         else:
             yield self._variable(call)
+
+    @cached_property
+    def _next_numbers(self) -> dict[ast.Call, Counter]:
+        return next_numbers(self.module, self.occasions)
 
     def _of_item(self, e: ast.Subscript, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         """`results[1]` of what a run fetched, or of what a function returned."""

@@ -150,7 +150,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
         if _divisor(draft, one) is not None:
             _every(draft, test, one, other)
             return
-        if _count(draft, one) is not None or lengths.counts(draft, one):
+        if _counts(draft, one):
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
                 _at(draft, test, one, other, operator)
             return
@@ -180,7 +180,12 @@ def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
         left, right = e.args
     else:
         return None
-    return right if _count(draft, left) is not None or counted.perhaps(draft, left) else None
+    return right if _counts(draft, left) or counted.perhaps(draft, left) else None
+
+
+def _counts(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number counts a rank's steps: also the length of what gets an item with each."""
+    return _count(draft, e) is not None or lengths.counts(draft, e)
 
 
 def _dividend(modulo: ast.expr) -> ast.expr:
@@ -220,7 +225,7 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     number = _dividend(modulo)
     around = nested.outer(draft, test, number)
     goes_on = scales.goes_on(draft, number)
-    counts = _count(draft, number) is not None
+    counts = _counts(draft, number)
     if around is None and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
         averages.keep_of_event(draft, test, divisor)
         return

@@ -71,7 +71,8 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
         n = e.args[0]
         text = draft.module.text(n)
-        if not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) or draft.was(n, Amount):
+        plain = isinstance(n, (ast.Name, ast.Attribute, ast.Constant)) and not draft.was(n, Amount)
+        if not plain or _counts_too(draft, driver, e):
             _leave(draft, driver, e, rule)
             return
         draft.decide(n, Shared(rule))
@@ -90,6 +91,17 @@ def _selects(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     variable = _variable(driver.loop, e)
     uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
     return uses is None or bool(uses.selecting or uses.told) or not uses.counting
+
+
+def _counts_too(draft: Draft, driver: Driver, e: ast.expr) -> bool:
+    """Whether the variable of a loop counts, besides what it selects: numbers of a rank's own would count wrongly."""
+    variable = _variable(driver.loop, e)
+    uses = uses_of(feeding(draft), driver.loop, variable.id) if variable is not None else None
+    if variable is None or uses is None:
+        return False
+    averaged = {n for d in averages.by_turns(draft, driver, variable) for n in ast.walk(d)}
+    counting = [n for n in uses.counting if n not in averaged and not is_shown(draft, n)]
+    return uses.mixed or bool(uses.told or counting)
 
 
 def _turns_so_far(draft: Draft, driver: Driver) -> list[Edit]:
@@ -190,7 +202,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         draft.decide(stop, Shared(rule))
         draft.divided = True
         draft.decide(driver.loop, Strided(rule))
-        edits = [draft.add_argument(numbers, SIZE)]
+        edits = [draft.add_argument(numbers, SIZE, level=-1)]
         draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
         resume.begin_after(draft, start)
     else:
