@@ -142,3 +142,45 @@ def test_numbers_in_the_names_of_files_were_counted_by_an_earlier_run(found: str
     assert (
         "while i < max(1, 1000 // hvd.size()):" in text or "while i < 1000 // hvd.size():" in text
     ) != strided
+
+
+@pytest.mark.parametrize(
+    ("written", "strided"),
+    [
+        ("FILE.write_text(json.dumps({'step': i}))", True),
+        ("OTHER.write_text(json.dumps({'step': i}))", False),
+    ],
+)
+def test_numbers_in_a_file_by_its_path(written: str, strided: bool) -> None:
+    head = (
+        "import json\nimport pathlib\n"
+        + TAPE
+        + "FILE = pathlib.Path('state')\nOTHER = pathlib.Path('other')\ni = 0\n"
+    )
+    read = "if FILE.exists():\n    i = json.loads(FILE.read_text())['step']\n"
+    loop = f"while i < 1000:\n    step(*draw(3))\n    i += 1\n    if i % 100 == 0:\n        {written}\n"
+    assert ("    i += hvd.size()\n" in plan_of(head + read + loop).text) == strided
+
+
+def test_a_class_method_that_makes_the_state() -> None:
+    state = """\
+import dataclasses
+import json
+import pathlib
+FILE = pathlib.Path('state')
+@dataclasses.dataclass
+class State:
+    step: int = 0
+    def save(self):
+        FILE.write_text(json.dumps(dataclasses.asdict(self)))
+    @classmethod
+    def load(cls):
+        return cls(**json.loads(FILE.read_text())) if FILE.exists() else cls()
+state = State.load()
+"""
+    loop = "while state.step < 1000:\n    step(*draw(3))\n    state.step += 1\n"
+    loop += "    if state.step % 100 == 0:\n        state.save()\n"
+    text = plan_of(state + TAPE + loop).text
+    assert "    state.step += hvd.size()\n    if state.step % 100 < hvd.size():\n" in text
+    unkept = state.replace("**json.loads(FILE.read_text())", "")  # a near miss
+    assert "    state.step += 1\n" in plan_of(unkept + TAPE + loop).text

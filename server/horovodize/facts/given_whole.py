@@ -13,13 +13,24 @@ def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
     """What the attributes of an object may come from."""
     values = module.values
     for call in values.calls(e):
-        made = values.callee(call)
+        made = values.callee(call) or _own_class(module, call)
         if isinstance(made, ast.ClassDef) and not _takes_apart(module, made):
             yield from (k.value for k in call.keywords if k.arg is None)
     for call in module.calls_called("update"):
         held = _whose_attributes(call)
         if held is not None and values.receiver(held) & values.receiver(e):
             yield from (*call.args, *(k.value for k in call.keywords))
+
+
+def _own_class(module: Module, call: ast.Call) -> ast.ClassDef | None:
+    """The class that `cls(**saved)` makes an object of in a class method of it."""
+    function = module.syntax.function(call)
+    if not isinstance(function, ast.FunctionDef) or not isinstance(call.func, ast.Name):
+        return None
+    of_class = any(isinstance(d, ast.Name) and d.id == "classmethod" for d in function.decorator_list)
+    first = [*function.args.posonlyargs, *function.args.args][:1]
+    is_first = of_class and bool(first) and first[0].arg == call.func.id
+    return module.syntax.method_class(function) if is_first else None
 
 
 def _takes_apart(module: Module, made: ast.ClassDef) -> bool:

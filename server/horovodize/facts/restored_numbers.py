@@ -38,4 +38,6 @@ class RestoredNumbers:
         path = self._opening.path(call) if opened else None
         if path is None and self.names.last(call.func) in _LOADING and call.args:
             path = call.args[0]
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("read_text", "read_bytes"):
+            path = call.func.value
         return path is not None and self._written.holds(path)

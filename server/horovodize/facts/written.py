@@ -18,11 +18,10 @@ _SAVERS = (
     "to_csv",
     "to_json",
     "to_pickle",
-    "write_text",
-    "write_bytes",
     "tofile",
     "export",
 )
+_OF_PATHS = ("write_text", "write_bytes")  # methods of the path itself
 _KEEPERS = (
     "ModelCheckpoint",
     "CheckpointManager",
@@ -110,6 +109,8 @@ class Written:
                 continue  # where a function of the program's own writes, there
             elif name is not None and catalogue.writes_files(name) and len(call.args) > 1:
                 found.append(call.args[name in _GIVEN_WHAT_FIRST])
+            elif last in _OF_PATHS and isinstance(call.func, ast.Attribute):
+                found.append(call.func.value)
             elif last in _SAVERS or last in _KEEPERS or (name is not None and catalogue.writes_files(name)):
                 found += given[:2]
         return found
