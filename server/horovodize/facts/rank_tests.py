@@ -153,7 +153,7 @@ class RankTests:
         syntax, child = self.module.syntax, node
         for a in syntax.ancestors(node):
             if isinstance(a, (ast.If, ast.IfExp, ast.While)) and syntax.field[child] in ("body", "orelse"):
-                if self.may_decide(a.test):
+                if self.may_decide(a.test) or self._is_set_by_rank(a.test):
                     return True
             if isinstance(a, ast.BoolOp) and self.may_decide(a):
                 return True
@@ -161,11 +161,27 @@ class RankTests:
                 block = syntax.block(child)
                 for earlier in block[: block.index(child)]:
                     if isinstance(earlier, ast.If) and _leaves(self, earlier.body):
-                        if self.may_decide(earlier.test):
+                        if self.may_decide(earlier.test) or self._is_set_by_rank(earlier.test):
                             return True
             if isinstance(a, CALLABLES) and self.may_be_skipped(a):
                 return True
             child = a
+        return False
+
+    def _is_set_by_rank(self, test: ast.expr) -> bool:
+        """Whether a test asks for what the rank decided when it was set: `manager = … if hvd.rank() == 0 else None`, and then
+        `if manager is not None:`."""
+        for e in ast.walk(test):
+            if isinstance(e, ast.Name):
+                bindings = self.module.scopes.reaching(e)
+            elif isinstance(e, ast.Attribute):
+                bindings = self.module.values.attribute_bindings(e)
+            else:
+                continue
+            for b in bindings:
+                by_value = isinstance(b.value, ast.IfExp) and self.decides(b.value.test)
+                if by_value or (isinstance(b.statement, ast.stmt) and self.deciding(b.statement) is not None):
+                    return True
         return False
 
     def may_be_skipped(self, function: ast.AST) -> bool:

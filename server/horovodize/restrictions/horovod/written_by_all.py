@@ -136,6 +136,17 @@ elif hvd.rank() == 0:
     model.save("model.h5")
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+checkpoint = tf.train.Checkpoint(step=tf.Variable(0))
+manager = tf.train.CheckpointManager(checkpoint, "run", 3) if hvd.rank() == 0 else None
+if manager is not None:
+    manager.save()
+```
+
 ## Source
 Horovod's guide for TensorFlow, step 7; Horovod's issue 3170 (TensorBoard).
 """
