@@ -70,6 +70,20 @@ for epoch in range(9):
     if float(step(x)) > 3.0:
         slower.slow()
 """
+GRAPH = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+send, saver = hvd.broadcast_global_variables(0), tf.train.Saver()
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+"""
+TRAINS = "    for rows in read(hvd.rank()):\n        session.run(train, {x: rows})\n"
 FIT = (
     START.replace("horovod.tensorflow", "horovod.tensorflow.keras")
     + """\
@@ -768,6 +782,15 @@ for epoch in range(9):
         "HVD333",
         HELD + "        self.optimizer.learning_rate.assign(0.001)\n" + RUN,
         HELD + "        self.settings.learning_rate = 0.001\n" + RUN,
+    ),
+    "drift_restored_graph": (
+        "HVD333",
+        GRAPH
+        + "    session.run(send)\n    if hvd.rank() == 0:\n        saver.restore(session, 'run/model')\n"
+        + TRAINS,
+        GRAPH
+        + "    if hvd.rank() == 0:\n        saver.restore(session, 'run/model')\n    session.run(send)\n"
+        + TRAINS,
     ),
     "drift_drawn_optimizer": (
         "HVD333",

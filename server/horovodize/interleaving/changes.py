@@ -9,12 +9,14 @@ from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import WRAPPERS
 from horovodize.facts.optimizers import Arrival
 from horovodize.facts.sources import AGREEING
+from horovodize.summary.syntax import argument
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
 _SETTERS = ("load_weights", "set_weights")
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
 _EQUAL = ("broadcast_variables", "broadcast_global_variables", "BroadcastGlobalVariablesHook")
+_SAVER = "tensorflow.compat.v1.train.Saver"
 _CALLBACK = "BroadcastGlobalVariablesCallback"
 
 
@@ -33,7 +35,7 @@ class Changes:
         if isinstance(func, ast.Attribute) and not use.name_of(call):
             if func.attr in _SETTERS and self._is_trained(func.value):
                 what = "weights"
-            elif func.attr == "restore" and self._holds_trained(func.value):
+            elif func.attr == "restore" and (self._holds_trained(func.value) or self._keeps_all(func.value)):
                 what = "weights"
             elif func.attr in _ASSIGNED and self._is_rate(func.value):
                 what = "rate"
@@ -79,6 +81,14 @@ class Changes:
         """Whether a checkpoint was made to keep what is trained."""
         kept = [k.value for made in self.module.values.calls(checkpoint) for k in made.keywords]
         return any(map(self._is_trained, kept))
+
+    def _keeps_all(self, saver: ast.expr) -> bool:
+        """Whether this is a saver of a graph that keeps all of its variables."""
+        made = self.module.values.calls(saver)
+        return bool(made) and all(
+            self.module.names.of(call.func) == _SAVER and argument(call, "var_list", 0) is None
+            for call in made
+        )
 
     def _is_in_trained(self, e: ast.expr) -> bool:
         """Whether an expression is a part of what is trained: `model.layers[0].bias`."""
