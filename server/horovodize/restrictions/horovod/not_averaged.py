@@ -6,8 +6,8 @@ process would have trained with 1/size() of the rows.
 
 ## When it is reported
 On what trains, where the optimizer and the tape are seen and neither averages: a `fit` whose model is compiled with a plain
-optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, also where
-`DistributedOptimizer` is around its optimizer. That one averages in `fit` and `minimize` only: since TensorFlow 2.4, its
+optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, or in a graph of
+`tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one averages in `fit` and `minimize` only: since TensorFlow 2.4, its
 `apply_gradients` applies what it is given. Not where the gradients pass through a collective, or anything that can't be seen.
 
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
@@ -74,7 +74,48 @@ for x in batches:
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD304
 ```
 
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+weights = tf.trainable_variables()
+optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size()))
+train = optimizer.apply_gradients(zip(tf.gradients(loss, weights), weights))  # HVD304
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for rows in batches:
+        session.run(train, {x: rows})
+```
+
 ## Near misses
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+weights = tf.trainable_variables()
+plain = tf.train.GradientDescentOptimizer(0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(plain)
+computed = optimizer.compute_gradients(loss, weights)
+train = optimizer.apply_gradients([(tf.clip_by_norm(g, 1.0), w) for g, w in computed])
+same = plain.apply_gradients(optimizer.compute_gradients(loss, weights))
+means = [hvd.allreduce(g) for g in tf.gradients(loss, weights)]
+other = plain.apply_gradients(zip(means, weights))
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for rows in batches:
+        session.run(train, {x: rows})
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -137,6 +178,7 @@ from horovodize.world.versions import before
 from horovodize.world.world import Keras
 
 _APPLIES_ONLY = (2, 4)  # the first TensorFlow whose Keras optimizers no longer do
+_OF_GRAPHS = ("tensorflow.gradients", "tensorflow.compat.v1.gradients")
 _BUILTINS = ("zip", "list", "tuple", "enumerate", "len", "map", "filter", "reversed", "sorted")
 
 
@@ -339,10 +381,64 @@ def _may_be_handed_on(context: Context, call: ast.Call) -> bool:
     return context.facts.horovod.is_whole and bool(around) and bool(context.module.loads.get(around[-1].name))
 
 
+def _applies(context: Context, call: ast.Call) -> Iterator[Violation]:
+    """A graph's train op of gradients that nothing has averaged."""
+    if not context.sites.builds_graph or not (
+        context.facts.horovod.runs(call) or _may_be_handed_on(context, call)
+    ):
+        return
+    why = _applies_plain(context, call)
+    if why and not context.facts.rank_tests.may_be_guarded(call):
+        yield RESTRICTION.at(
+            context,
+            call,
+            f"each rank applies gradients of its own with this: {why}; take them from the `compute_gradients` of a "
+            "`hvd.DistributedOptimizer`",
+        )
+
+
+def _applies_plain(context: Context, call: ast.Call) -> str:
+    """Why a graph's `apply_gradients` surely averages nothing; "" where it may."""
+    pairs = argument(call, "grads_and_vars", 0)
+    if pairs is None or not isinstance(call.func, ast.Attribute):
+        return ""
+    sources = context.sites.flow_from(pairs, lambda c: _ends_in_graph(context, c))
+    if not sources or not all(context.names.of(c.func) in _OF_GRAPHS or _computes(c) for c in sources):
+        return ""
+    plain = all(
+        context.names.of(c.func) in _OF_GRAPHS or is_plain(context, c.func.value)  # type: ignore[attr-defined]
+        for c in sources
+    )
+    wrappers = _wrappers(context, call.func.value)
+    if not plain or wrappers is None:
+        return ""
+    return (
+        "the optimizer averages what it computes itself, not what it is given"
+        if any(wrappers)
+        else "nothing averages them"
+    )
+
+
+def _computes(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "compute_gradients"
+
+
+def _ends_in_graph(context: Context, call: ast.Call) -> bool:
+    """The same as `_ends`, for graphs."""
+    name = context.names.of(call.func) or ""
+    if name in _OF_GRAPHS or _computes(call):
+        return True
+    return "trainable_variables" not in name and "get_collection" not in name and _ends(context, call)
+
+
 def _minimizes(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for call in context.sites.graph_minimizes:
-        if not isinstance(call.func, ast.Attribute) or call.func.attr != "minimize":
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        if call.func.attr == "apply_gradients":
+            yield from _applies(context, call)
+        if call.func.attr != "minimize":
             continue
         if not is_plain(context, call.func.value) or not (use.runs(call) or _may_be_handed_on(context, call)):
             continue
