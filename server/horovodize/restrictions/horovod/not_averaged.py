@@ -7,8 +7,9 @@ process would have trained with 1/size() of the rows.
 ## When it is reported
 On what trains, where the optimizer and the tape are seen and neither averages: a `fit` whose model is compiled with a plain
 optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, or in a graph of
-`tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one averages in `fit` and `minimize` only: since TensorFlow 2.4, its
-`apply_gradients` applies what it is given. Not where the gradients pass through a collective, or anything that can't be seen.
+`tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one
+averages in `fit` and `minimize` only: since TensorFlow 2.4, its `apply_gradients` applies what it is given. Not where the
+gradients pass through a collective, or anything that can't be seen.
 
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
 replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras 3.
