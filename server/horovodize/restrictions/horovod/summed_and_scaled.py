@@ -46,6 +46,18 @@ optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
 optimizer = hvd.DistributedOptimizer(optimizer, op=hvd.Adasum if "--adasum" in sys.argv else hvd.Average)  # HVD317
 ```
 
+```python
+import json
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from horovod.tensorflow import Sum
+
+hvd.init()
+settings = json.load(open("settings.json"))
+rate = settings["rate"] * hvd.size()
+optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate), op=Sum)  # HVD317
+```
+
 ## Near misses
 ```python
 import sys
@@ -100,7 +112,7 @@ def find(context: Context) -> Iterator[Violation]:
     for wrapper in (*use.wrapped, *use.calls(*TAPES)):
         if not sums(context, wrapper):
             continue
-        scaled = [rate for rate in _rates(context, wrapper) if use.factor(rate) == 1]
+        scaled = [r for r in _rates(context, wrapper) if use.factor(r) == 1 or _is_times_size(context, r)]
         if not scaled or _divides(context):
             continue
         op = argument(wrapper, "op") or argument(wrapper, "average")
@@ -112,6 +124,18 @@ def find(context: Context) -> Iterator[Violation]:
             related=[context.related(scaled[0], "the rate")],
             fixes=[_fix(context, scaled)],
         )
+
+
+def _is_times_size(context: Context, rate: ast.expr) -> bool:
+    """Whether a rate is a number that isn't seen, as one of `params`, times the number of ranks."""
+    made = [o.node for o in context.values.origins(rate) if not o.path]
+    return bool(made) and all(
+        isinstance(e, ast.BinOp)
+        and isinstance(e.op, ast.Mult)
+        and any(context.facts.horovod.is_call(side, "size") for side in (e.left, e.right))
+        and context.facts.horovod.factor(e) is None
+        for e in made
+    )
 
 
 def sums(context: Context, wrapper: ast.Call) -> bool:
