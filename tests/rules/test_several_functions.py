@@ -41,7 +41,8 @@ def test_each_is_told(calls: str) -> None:
 
 
 def test_lambdas_in_a_table() -> None:
-    calls = "    for due, act in [(lambda n: n % 50 == 0, save), (lambda n: n == 300, save)]:\n        if due(i):\n            act(i)\n"
+    calls = "    for due, act in [(lambda n: n % 50 == 0, save), (lambda n: n == 300, save)]:\n"
+    calls += "        if due(i):\n            act(i)\n"
     text = plan_of(TAPE + DATA + LOOP + calls).text
     assert "lambda n: n % max(1, 50 // hvd.size()) == 0, save" in text
     assert "lambda n: n == max(1, 300 // hvd.size()), save" in text
