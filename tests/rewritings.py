@@ -86,6 +86,17 @@ class _NamedSettings(_Rewriting):
         return node
 
 
+class _ByAnotherName(_Rewriting):
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name):
+            self.done += 1
+            first, name = ast.Name(f"each_{self.done}", ast.Load()), node.target
+            node.target = ast.Name(first.id, ast.Store())
+            node.body = [ast.Assign([name], first), *node.body]
+        return node
+
+
 def sums_spelt_out(tree: ast.Module) -> ast.Module | None:
     """`n += 1` → `n = n + 1`"""
     return _rewritten(tree, _SpeltOut())
@@ -104,6 +115,11 @@ def remainder_as_test(tree: ast.Module) -> ast.Module | None:
 def counted_by_hand(tree: ast.Module) -> ast.Module | None:
     """`for i, x in enumerate(xs):` → `i = 0`, `for x in xs:`, `i += 1`"""
     return _rewritten(tree, _CountedByHand())
+
+
+def turns_by_another_name(tree: ast.Module) -> ast.Module | None:
+    """`for i in range(n):` → `for each in range(n):`, `i = each`"""
+    return _rewritten(tree, _ByAnotherName())
 
 
 def settings_by_name(tree: ast.Module) -> ast.Module | None:
@@ -149,6 +165,7 @@ ALL = (
     other_arm_first,
     remainder_as_test,
     counted_by_hand,
+    turns_by_another_name,
     settings_by_name,
     settings_in_a_dictionary,
 )

@@ -118,8 +118,8 @@ def test_a_share_that_is_to_equal_something_is_asked() -> None:
 def test_a_bound_that_an_item_holds_and_that_moves_on_is_asked(kept: str) -> None:
     item = "marks[0]" if "[" in kept else "marks['next']"
     loop = "step = 0\nfor x, y in data:\n    train(x, y)\n    step += 1\n"
-    event = f"    if step >= {item}:\n    {EVENT.strip()}".replace("    m", "        m")
-    made = plan_of(HEAD + DATA + kept + "\n" + loop + event + f"\n        {item} += 500\n")
+    event = f"    if step >= {item}:\n{EVENT}        {item} += 500\n"
+    made = plan_of(HEAD + DATA + kept + "\n" + loop + event)
     assert len([c for c in made.changes if not c.sure]) == 1
 
 

@@ -224,10 +224,21 @@ def _rounds(draft: Draft, read: ast.expr) -> tuple[InRounds, int] | None:
     rounds = draft.decision(bound[0].statement, InRounds)
     if rounds is not None:
         return rounds, 0
+    if bound[0].kind == "parameter":
+        given = list(draft.values.passed(bound[0]))
+        told = _rounds(draft, given[0]) if len(given) == 1 else None
+        return told if told is not None and _reads_alike(draft, told[0].last, given[0], read) else None
     value = bound[0].value if bound[0].kind == "assign" and not bound[0].path else None
     step, more = _shifted(value) if value is not None else (None, 0)
     found = _rounds(draft, step) if step is not None else None
     return (found[0], found[1] + more) if found is not None else None
+
+
+def _reads_alike(draft: Draft, text: str, one: ast.expr, other: ast.expr) -> bool:
+    """Whether what is written means the same at two places."""
+    lookup = draft.module.scopes.lookup
+    names = (n.id for n in ast.walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name))
+    return all(lookup(name, one) is lookup(name, other) for name in names)
 
 
 def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> bool:

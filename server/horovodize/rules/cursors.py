@@ -120,7 +120,7 @@ def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str
 
 def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str) -> None:
     for cursor in cursors:
-        own = draft.fresh(f"own_{cursor.name}")
+        own = own_numbers.name(draft, cursor.name, loop.body[0])
         turns = f"{RANK} % {ranks}" if ranks else RANK
         if ranks and not is_one(cursor.step):
             turns = f"({turns})"

@@ -74,6 +74,7 @@ class Draft(Decisions):
         self._tensorflow: str | None = None
         self._config: tuple[str, str] | None = None
         self._flags: dict[object, str] = {}
+        self._names: dict[object, str] = {}
         self._shared: dict[str, str] = {}
 
     @property
@@ -170,6 +171,12 @@ class Draft(Decisions):
             name = f"hvd_{wanted}" if n == 2 else f"{wanted}_{n}"
         self._taken.add(name)
         return name
+
+    def named(self, key: object, wanted: str) -> str:
+        """A name that the file does not use yet, for one thing always the same."""
+        if key not in self._names:
+            self._names[key] = self.fresh(wanted)
+        return self._names[key]
 
     def flag(self, key: object) -> str:
         """A name for a "first batch" flag."""

@@ -72,7 +72,7 @@ def deal_out(
     )
     first = driver.loop.body[0]
     if (len(uses.selecting) > 1 or uses.made or uses.told) and draft.can_insert(first):
-        own = draft.fresh(f"own_{variable.id}")
+        own = own_numbers.name(draft, variable.id, variable)
         edits.append(draft.before(first, [f"{own} = {before}{variable.id}{after}"]))
         edits += own_numbers.give(draft, uses, variable.id, own, rule)
     else:

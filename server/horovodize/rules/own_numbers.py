@@ -20,6 +20,11 @@ from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 
 
+def name(draft: Draft, variable: str, at: ast.AST) -> str:
+    """What a rank's own number beside a variable is called that is read somewhere: the same in each loop of a function."""
+    return draft.named((draft.module.scopes.lookup(variable, at), variable), f"own_{variable}")
+
+
 def can_give(draft: Draft, uses: Uses) -> bool:
     """Whether what selects can be given numbers of its own."""
     return (
@@ -34,7 +39,7 @@ def give(draft: Draft, uses: Uses, variable: str, own: str, rule: str) -> tuple[
     named = {variable: own}
     for m in uses.made:
         if m.target.id not in named:
-            named[m.target.id] = draft.fresh(f"own_{m.target.id}")
+            named[m.target.id] = name(draft, m.target.id, m.target)
     edits = [Edit(draft.module.span(use), named[use.id]) for use in uses.selecting]
     for use in uses.selecting:
         draft.decide(use, OfAll(rule))
@@ -87,7 +92,7 @@ def _can_tell(draft: Draft, told: Told) -> bool:
 def _tell(draft: Draft, told: Told, named: dict[str, str], rule: str) -> list[Edit]:
     """`train_one(i)` → `train_one(i, own_i)`"""
     parameter = told.parameter.arg
-    own = draft.fresh(f"own_{parameter}")
+    own = draft.named((told.function, parameter), f"own_{parameter}")
     text = _in_own(draft, told.given, named)
     by_name = any(k.value is told.given for k in told.call.keywords)
     end = draft.module.span(told.given).end
@@ -100,4 +105,4 @@ def _tell(draft: Draft, told: Told, named: dict[str, str], rule: str) -> list[Ed
     ]
 
 
-__all__ = ["can_give", "give"]
+__all__ = ["can_give", "give", "name"]

@@ -333,7 +333,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if not draft.decide(e, Shared(rule)):
         return
     draft.divided = True
-    own = draft.fresh(f"own_{variable.id}")
+    own = own_numbers.name(draft, variable.id, variable)
     within = isinstance(draft.syntax.parent[variable], (ast.Tuple, ast.List))
     opening, closing = ("(", ")") if within else ("", "")
     edits = (
@@ -408,7 +408,7 @@ def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:
     ):
         return False
     draft.divided = True
-    own = {n.id: draft.fresh(f"own_{n.id}") for n in names}
+    own = {n.id: own_numbers.name(draft, n.id, n) for n in names}
     span, text = draft.module.span(loop.target), draft.module.text(loop.target)
     pair_text = text if text.startswith("(") else f"({text})"
     edits = (
