@@ -183,7 +183,7 @@ def _cases(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.expr]:
         bound = draft.module.scopes.reaching(e)
         if [b.kind for b in bound] == ["parameter"]:
             given = list(draft.values.passed(bound[0]))
-        elif all(b.kind == "assign" and not b.path for b in bound):
+        elif all(b.kind == "assign" and not b.path and not isinstance(b.value, ast.List) for b in bound):
             given = [b.value for b in bound if b.value is not None]
     return [case for g in given for case in _cases(draft, g, depth - 1)] if given and depth else [e]
 

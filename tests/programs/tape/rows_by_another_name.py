@@ -12,7 +12,7 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
 optimizer = tf.keras.optimizers.SGD(0.02)
 total = 3 * STEPS
 numbers = itertools.count(1)
-losses, saved, looked, named = [], [], [], []
+losses, saved, looked = [], [], []
 
 
 def train_step(rows, targets):
@@ -38,12 +38,9 @@ for i in range(STEPS):
     train_one(i)
 for i in range(STEPS):
     step = i + 1
-    start, end = (step - 1) * BATCH, step * BATCH
-    train_step(x[start:end], y[start:end])
+    train_step(x[(step - 1) * BATCH:step * BATCH], y[(step - 1) * BATCH:step * BATCH])
     if step % 16 == 0:
         looked.append(step)
-    if end % 64 == 0:
-        named.append(end)
 late = 0
 for start in range(0, len(x), BATCH):
     train_step(x[start:start + BATCH], y[start:start + BATCH])
@@ -53,6 +50,6 @@ for start in range(0, len(x), BATCH):
         print('half of them')
     if start // BATCH % 16 == 15:
         print('a quarter of them')
-print('saved:', len(saved), 'looked:', len(looked), 'named:', len(named))
+print('saved:', len(saved), 'looked:', len(looked))
 print('late ones are half of them:', 3 * late > len(losses) / 3)
 print('learned:', float(tf.reduce_mean(tf.abs(model(x) - y))) < 0.5)
