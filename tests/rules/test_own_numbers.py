@@ -124,3 +124,20 @@ def test_what_cant_be_told_apart_is_not_divided(program: str) -> None:
     made = plan_of(HEAD + program)
     assert "SGD(0.1)" in made.text
     assert any("not divided" in n.message for n in made.notes)
+
+
+def test_a_number_that_selects_is_not_made_to_go_on_faster_besides() -> None:
+    loop = (
+        "for epoch in range(3):\n    at = 0\n    for step in range(1, 321):\n        rows = X[at:at + size]\n"
+    )
+    text = lines("size = int(8.0)\n" + loop + "        train(rows, Y[at:at + size])\n        at += size\n")
+    assert "own_at = at * hvd.size() + hvd.rank() * size" in text
+    assert "at += size" in text
+
+
+def test_a_count_that_begins_again_where_a_turn_goes_on_is_one() -> None:
+    loop = (
+        "data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(B)\nstep = 0\nfor x, y in data.repeat(9):\n"
+    )
+    body = "    train(x, y)\n    step += 1\n    if step < 320:\n        continue\n    step = 0\n"
+    assert "if step < max(1, 320 // hvd.size()):" in lines(loop + body + "    model.save_weights('w.h5')\n")

@@ -221,7 +221,7 @@ class AddedNumbers:
         counted = [c[0] for b in added if (c := self.occasions.counted_at(b.statement)) is not None]
         loops = [d.loop for drivers in counted for d in drivers]
         begun = (b.statement for b in bindings if b not in added and b.kind == "assign")
-        return any(isinstance(s, ast.stmt) and s in loop.body for s in begun for loop in loops)
+        return any(isinstance(s, ast.stmt) and _is_reached(s, loop) for s in begun for loop in loops)
 
     def _fills(self, b: Binding) -> bool:
         """Whether a number goes on only until it has come to another: it counts what something holds.
@@ -244,3 +244,9 @@ class AddedNumbers:
         ):
             return False
         return not all(self.syntax.inside(d.loop, home) for d in drivers)
+
+
+def _is_reached(statement: ast.stmt, loop: Loop) -> bool:
+    """Whether each turn of a loop comes to a statement of its body: none before it may go on with the next turn."""
+    before = loop.body[: loop.body.index(statement)] if statement in loop.body else None
+    return before is not None and not any(isinstance(n, ast.Continue) for s in before for n in walk(s))

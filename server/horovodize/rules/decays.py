@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from horovodize.facts.cursors import cursors_of
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -94,8 +95,8 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
     own: where an optimizer's rate, or a variable, is set to it"""
     found = False
     for setting in (*([own] if own is not None else []), *_on_the_way(draft, number)):
-        if draft.was(setting.place, Strided):
-            continue  # counts the steps, or the rows, of all ranks
+        if draft.was(setting.place, Strided) or _selects(draft, setting):
+            continue  # counts the steps, or the rows, of all ranks; or says where they are
         parts = _parts(draft, setting)
         is_told = parts is not None and _tell(draft, setting, parts, rule)
         found = found or is_told
@@ -105,6 +106,13 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
             if draft.once("goes on", setting.place):
                 draft.ask(rule, setting.value, _STEP, _WHY_STEP, _UNSEEN)
     return found
+
+
+def _selects(draft: Draft, setting: Setting) -> bool:
+    """Whether a number that goes on selects the rows of steps: a rank has one of its own beside it."""
+    name = ast.unparse(setting.kept)
+    around = (d for d in feeding(draft).drivers if draft.syntax.inside(setting.place, d.loop))
+    return any(cursor.name == name for d in around for cursor in cursors_of(feeding(draft), d))
 
 
 def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
