@@ -55,6 +55,7 @@ from horovodize.rules import (
     epochs_of_steps,
     event_numbers,
     guarded,
+    handed_functions,
     lengths,
     library_steps,
     nested,
@@ -156,6 +157,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             return
     unseen_counts.ask(draft, test)
     told_tests.follow(draft, test)
+    handed_functions.ask(draft, test)
 
 
 def _count(draft: Draft, e: ast.expr) -> Counter | None:
