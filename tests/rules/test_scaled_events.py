@@ -149,3 +149,17 @@ def test_what_gets_one_more_with_each_step_counts_them(body: str, test: str) -> 
 def test_what_gets_more_or_fewer_does_not(body: str, test: str) -> None:
     text = lines(DATA + COUNTED + body + f"    if {test} % 100 == 0:\n" + EVENT)
     assert f"if {test} % 100 == 0 and hvd.rank() == 0:" in text
+
+
+def test_rows_of_all_ranks_are_divided_by_all_rows() -> None:
+    loop = "seen = 0\nfor x, y in data.repeat(3):\n    train(x, y)\n    seen += len(x)\n    if seen / len(X) > 1.5:\n"
+    text = lines(DATA + loop + CHANGE)
+    assert "seen += len(x) * hvd.size()" in text
+    assert any("seen / len(X) > 1.5" in line for line in text)
+
+
+def test_a_count_in_a_test_is_told_and_not_asked() -> None:
+    loop = "step = tf.Variable(0)\nfor x, y in data:\n    train(x, y)\n    step.assign_add(1)\n"
+    made = plan_of(HEAD + DATA + loop + "    if int(step) / 960 > 0.5:\n" + CHANGE)
+    assert "if int(step) * hvd.size() / 960 > 0.5:" in made.text
+    assert all(c.sure for c in made.changes)

@@ -196,6 +196,9 @@ def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr]
 def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:
     """Whether something is one of the sums of a loop, and no later one of the same name."""
     read = [n for n in ast.walk(what) if isinstance(n, ast.Name) and n.id in sums]
+    counters, counted_for_all = draft.facts.counters, draft.facts.counters.of_rows
+    if any(isinstance(n.ctx, ast.Load) and counters.of(n) in counted_for_all for n in read):
+        return False  # a count of the rows of all ranks
     return any(
         isinstance(n.ctx, ast.Store)
         or any(draft.syntax.inside(b.statement, driver.loop) for b in draft.module.scopes.reaching(n))

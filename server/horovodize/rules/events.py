@@ -155,8 +155,10 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
                 _at(draft, test, one, other, operator)
             return
+    if told_tests.tell(draft, test):
+        return
     unseen_counts.ask(draft, test)
-    told_tests.follow(draft, test)
+    told_tests.ask(draft, test)
     handed_functions.ask(draft, test)
 
 

@@ -40,19 +40,39 @@ _ASKED = (
 )
 
 
-def follow(draft: Draft, test: ast.expr) -> None:
-    """Lets what a test compares go by the steps of all ranks, where it is computed from a rank's."""
-    sides = (test.left, *test.comparators) if isinstance(test, ast.Compare) else ()
-    reads = [read for side in sides for read in _reads(draft, side, _DEPTH) if not _is_measured(draft, read)]
-    if not reads or only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
-        return
-    is_order = isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops)
-    if is_order and not any(draft.uniform.of_values.varies(side) for side in sides):
-        for read in dict.fromkeys(reads):
-            edits = counted.read_as_all(draft, read, "G5")
-            draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
-    elif draft.decide(test, Asked("G5")):
+def tell(draft: Draft, test: ast.expr) -> bool:
+    """Lets what a test compares as more or less go by the steps of all ranks, where it is computed from a rank's; whether that
+    is so."""
+    if not isinstance(test, ast.Compare) or not all(isinstance(op, _ORDER) for op in test.ops):
+        return False
+    if any(draft.uniform.of_values.varies(side) for side in _sides(test)):
+        return False
+    reads = _computed_from(draft, test)
+    for read in reads:
+        edits = counted.read_as_all(draft, read, "G5")
+        draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
+    return bool(reads)
+
+
+def ask(draft: Draft, test: ast.expr) -> None:
+    """Asks about a test of such a number that isn't told."""
+    reads = _computed_from(draft, test)
+    if reads and draft.decide(test, Asked("G5")):
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(reads[0])))
+
+
+def _sides(test: ast.expr) -> list[ast.expr]:
+    return [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
+
+
+def _computed_from(draft: Draft, test: ast.expr) -> list[ast.expr]:
+    """Where a rank's steps are read from which what a test compares is computed; nothing where only what is printed hangs on
+    it."""
+    sides = _sides(test)
+    if only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
+        return []
+    reads = (read for side in sides for read in _reads(draft, side, _DEPTH))
+    return [*dict.fromkeys(read for read in reads if not _is_measured(draft, read))]
 
 
 def _reads(draft: Draft, e: ast.expr, depth: int) -> Iterator[ast.expr]:
@@ -103,4 +123,4 @@ def _is_measured(draft: Draft, read: ast.expr) -> bool:
     return False
 
 
-__all__ = ["follow"]
+__all__ = ["ask", "tell"]
