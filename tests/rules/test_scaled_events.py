@@ -163,3 +163,21 @@ def test_a_count_in_a_test_is_told_and_not_asked() -> None:
     made = plan_of(HEAD + DATA + loop + "    if int(step) / 960 > 0.5:\n" + CHANGE)
     assert "if int(step) * hvd.size() / 960 > 0.5:" in made.text
     assert all(c.sure for c in made.changes)
+
+
+@pytest.mark.parametrize(
+    ("count", "becomes"),
+    [
+        ("epoch * n + i + 1", "epoch * n + i * hvd.size() + hvd.size()"),
+        ("epoch * n + (i + 1)", "epoch * n + (i * hvd.size() + hvd.size())"),
+    ],
+)
+def test_the_steps_after_this_one_are_those_of_all_ranks(count: str, becomes: str) -> None:
+    loop = "n = 320\nfor epoch in range(3):\n    for i, (x, y) in enumerate(data):\n"
+    loop += f"        step = {count}\n        train(x, y)\n"
+    text = lines(
+        DATA + loop + "        if step % 100 == 0:\n    " + EVENT + "        if step == 3 * n:\n    " + EVENT
+    )
+    assert f"step = {becomes}" in text
+    assert "if step % 100 < hvd.size():" in text
+    assert any("3 * n <= step < 3 * n + hvd.size()" in line for line in text)

@@ -9,9 +9,11 @@ import ast
 
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import SIZE, Draft
+from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import is_one as is_one_step
 
 _WHAT = "Let it count the steps of all ranks"
 _WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
@@ -23,15 +25,44 @@ def apply(draft: Draft) -> None:
         if turn is None or draft.was(turn, OfAll) or counted.of(draft, turn) is None:
             continue
         if draft.decide(turn, Counted("G5")):
-            draft.change("G5", turn, _WHAT, _WHY, counted.read_as_all(draft, turn, "G5"))
+            edits = [*counted.read_as_all(draft, turn, "G5")]
+            one = _one_more(draft, count, turn)
+            if one is not None and draft.decide(one, Counted("G5")):
+                edits.append(Edit(draft.module.span(one), SIZE))
+            draft.change("G5", turn, _WHAT, _WHY, edits)
+
+
+def _one_more(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
+    """The `1` of `step = epoch * steps + i + 1` and of `epoch * steps + (i + 1)`: how many steps there are after this one."""
+    around, inner = draft.syntax.parent[count], draft.syntax.parent[turn]
+    if inner is not count and isinstance(inner, ast.BinOp):
+        return inner.right
+    named = isinstance(around, ast.BinOp) and isinstance(draft.syntax.parent[around], ast.Assign)
+    adds = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Add) and around.left is count
+    return (
+        around.right
+        if named and adds and isinstance(around, ast.BinOp) and is_one_step(around.right)
+        else None
+    )
 
 
 def is_one(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is such a count, or a name that is only ever given one: with each step it goes on by size()."""
     if isinstance(e, ast.Name):
         values = [b.value for b in draft.module.scopes.reaching(e)]
-        return bool(values) and all(isinstance(v, ast.BinOp) and _turn(draft, v) is not None for v in values)
+        return bool(values) and all(isinstance(v, ast.BinOp) and _goes_on(draft, v) for v in values)
     return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
+
+
+def _goes_on(draft: Draft, value: ast.BinOp) -> bool:
+    """Whether a name is given such a count, or that of the steps after it."""
+    if _turn(draft, value) is not None:
+        return True
+    return (
+        draft.was(value.right, Counted)
+        and isinstance(value.left, ast.BinOp)
+        and _turn(draft, value.left) is not None
+    )
 
 
 def times(draft: Draft, e: ast.expr) -> str | None:
@@ -49,7 +80,11 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
     """`step` of `epoch * steps + step`."""
     if not isinstance(count.op, ast.Add) or draft.drive.in_traced(count):
         return None
-    for product, turn in ((count.left, count.right), (count.right, count.left)):
+    for product, number in ((count.left, count.right), (count.right, count.left)):
+        is_next = (
+            isinstance(number, ast.BinOp) and isinstance(number.op, ast.Add) and is_one_step(number.right)
+        )
+        turn = number.left if is_next and isinstance(number, ast.BinOp) else number
         if (
             not isinstance(product, ast.BinOp)
             or not isinstance(product.op, ast.Mult)
