@@ -141,3 +141,16 @@ def test_a_count_that_begins_again_where_a_turn_goes_on_is_one() -> None:
     )
     body = "    train(x, y)\n    step += 1\n    if step < 320:\n        continue\n    step = 0\n"
     assert "if step < max(1, 320 // hvd.size()):" in lines(loop + body + "    model.save_weights('w.h5')\n")
+
+
+def test_the_last_of_numbers_from_one_on_stays_the_last() -> None:
+    loop = "for step in range(1, 201):\n    train(X[(step - 1) * B:step * B], Y[(step - 1) * B:step * B])\n"
+    text = lines(loop + "    if step % 50 == 0 or step == 200:\n        model.save_weights('w.h5')\n")
+    assert "if (step % max(1, 50 // hvd.size()) == 0 or step == 200) and hvd.rank() == 0:" in text
+
+
+def test_an_order_that_is_drawn_again_in_the_loop_is_one_for_all_ranks() -> None:
+    loop = "rng = np.random.RandomState(0)\nstep = 0\nwhile step < 600:\n    i = step % 320\n    if i == 0:\n"
+    body = "        order = rng.permutation(len(X))\n    rows = order[i * B:(i + 1) * B]\n    train(X[rows], Y[rows])\n"
+    doubts = [c.doubt for c in plan_of(HEAD + loop + body + "    step += 1\n").changes if not c.sure]
+    assert not any("seed each rank differently" in doubt for doubt in doubts)

@@ -49,6 +49,11 @@ def cursors_of(feeding: Feeding, driver: Driver) -> list[Cursor]:
     return _known[driver]
 
 
+def deals(feeding: Feeding, driver: Driver) -> bool:
+    """Whether a loop selects its rows by numbers that each turn moves on alike: ranks share the order of the rows."""
+    return not driver.indexed and any(c.step is not None for c in cursors_of(feeding, driver))
+
+
 def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
     loop, variables = driver.loop, feeding.variables
     body = [n for s in loop.body for n in walk(s)]

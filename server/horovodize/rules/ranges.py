@@ -436,7 +436,10 @@ def _counted(
         return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
     for divisor in averaged:
         draft.note(rule, divisor, _LAST)
-    stop = e.args[-1] if isinstance(e, ast.Call) and named and e.args else None
+    one_by_one = (
+        isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) < 3
+    )
+    stop = e.args[-1] if isinstance(e, ast.Call) and one_by_one and e.args else None
     known = draft.facts.feeding.kinds.constant(stop) if stop is not None else None
     draft.decide(loop, InRounds(rule, _last_of(draft, e), known - 1 if known is not None else None))
     return Edit.around(span, f"{draft.helper('rounds')}(", ")")

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.cursors import deals
 from horovodize.facts.sources import SEEDS
 from horovodize.rules import (
     fed_noise,
@@ -64,7 +65,9 @@ def _draws_its_rows(draft: Draft, driver: Driver) -> bool:
     """Whether a loop only counts, `for step in range(n)`, `while step < n`, or goes through numbers that are written out, rates
     say, so that each of its steps gets rows by itself; also by what is told its number, and draws."""
     counts = driver.iterable is None or driver.kind is Kind.RANGE or _is_written_out(draft, driver.iterable)
-    return counts and (not driver.indexed or draft.facts.drawn_rows.are_drawn(driver))
+    if not counts or deals(feeding(draft), driver):
+        return False
+    return not driver.indexed or draft.facts.drawn_rows.are_drawn(driver)
 
 
 def _is_written_out(draft: Draft, iterable: ast.expr) -> bool:

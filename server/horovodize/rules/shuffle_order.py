@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from horovodize.facts.cursors import deals
 from horovodize.plan import Decision
 from horovodize.rules import streams, told_draws
 from horovodize.rules.any_rank_test import alike, draw_alike
@@ -150,7 +151,11 @@ class _Feeds:
 
     def _is_drawn_anew(self, node: ast.AST, place: Loop | ast.Call) -> bool:
         """`if step % batches == 0: order = permutation(n)` in a loop of which each rank takes its own numbers."""
-        if not self.draft.was(place, InRounds) or not self.syntax.inside(node, place):
+        if not self.syntax.inside(node, place):
+            return False
+        known = feeding(self.draft)
+        moved_on = any(d.loop is place and deals(known, d) for d in known.drivers)
+        if not moved_on and not self.draft.was(place, InRounds):
             return False
         return any(self.syntax.inside(decision, place) for decision, _ in self.syntax.conditions(node))
 
@@ -173,7 +178,7 @@ def _generates(function: ast.AST | None) -> bool:
 
 
 def _deals(draft: Draft, driver: Driver) -> bool:
-    return driver.indexed or driver.kind is not Kind.RANGE
+    return driver.indexed or driver.kind is not Kind.RANGE or deals(feeding(draft), driver)
 
 
 def _drawing(draft: Draft, methods: tuple[str, ...], *, seeded: bool = False) -> Iterator[ast.Call]:
