@@ -154,3 +154,11 @@ def test_an_order_that_is_drawn_again_in_the_loop_is_one_for_all_ranks() -> None
     body = "        order = rng.permutation(len(X))\n    rows = order[i * B:(i + 1) * B]\n    train(X[rows], Y[rows])\n"
     doubts = [c.doubt for c in plan_of(HEAD + loop + body + "    step += 1\n").changes if not c.sure]
     assert not any("seed each rank differently" in doubt for doubt in doubts)
+
+
+def test_rows_that_are_drawn_in_such_a_loop_are_each_ranks_own() -> None:
+    drawing = (
+        "rng = np.random.RandomState(0)\ndef batch(length):\n    return rng.rand(B, length), rng.rand(B)\n"
+    )
+    loop = "step = 0\nwhile step < 600:\n    x, y = batch(4 + step // 100)\n    train(x, y)\n    step += 1\n"
+    assert "rng = np.random.RandomState(0 + hvd.rank())" in lines(drawing + loop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from horovodize.facts.cursors import cursors_of
 from horovodize.facts.generators import COMPUTING
 from horovodize.facts.sources import SEEDS, STATELESS
 from horovodize.facts.turn_uses import uses_of
@@ -12,7 +13,7 @@ from horovodize.facts.uniform import Uniformity
 from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import FUNCTIONS, arguments
+from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 
 _FAR = 2000  # nodes that what a function gives is made of
 _COMPUTING = ("numpy.", "math.", "tensorflow.")
@@ -28,14 +29,20 @@ class DrawnRows:
     def are_drawn(self, driver: Driver) -> bool:
         """`x, y = sample(n, length(step))`: whether all that the variable of a counting loop goes to draws rows at random,
         and neither selects them by the number nor draws by it. False where that isn't seen."""
+        selecting = self._selecting(driver)
+        if not selecting or self._seeds_by(driver.loop, selecting):
+            return False
+        calls = [self._told(use) for use in selecting]
+        return all(c is not None and self.draws(c, selecting) for c in calls)
+
+    def _selecting(self, driver: Driver) -> list[ast.Name]:
+        """The places that read the number of a turn to select by it: the loop's variable, or one that it moves on."""
         loop = driver.loop
-        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
-            return False
-        uses = uses_of(self.feeding, loop, loop.target.id)
-        if uses is None or not uses.selecting or self._seeds_by(loop, uses.selecting):
-            return False
-        calls = [self._told(use) for use in uses.selecting]
-        return all(c is not None and self.draws(c, uses.selecting) for c in calls)
+        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
+            uses = uses_of(self.feeding, loop, loop.target.id)
+            if uses is not None and uses.selecting:
+                return uses.selecting
+        return [use for c in cursors_of(self.feeding, driver) for use in c.uses.selecting]
 
     def _told(self, use: ast.Name) -> ast.Call | None:
         """The outermost call of a function of the program that a number is given to."""
@@ -84,7 +91,7 @@ class DrawnRows:
         made_of = set(self.module.values.depends([e], _FAR))
         return len(made_of) >= _FAR or any(n in made_of for n in numbers)
 
-    def _seeds_by(self, loop: ast.For, numbers: Sequence[ast.expr]) -> bool:
+    def _seeds_by(self, loop: Loop, numbers: Sequence[ast.expr]) -> bool:
         """Whether a loop, or a function that it calls, seeds by its number: `np.random.seed(step)`."""
         seeding = [
             c for c in self.feeding.calls_in(loop) if self.module.names.of(c.func) in (*SEEDS, *MAKERS)

@@ -65,9 +65,8 @@ def _draws_its_rows(draft: Draft, driver: Driver) -> bool:
     """Whether a loop only counts, `for step in range(n)`, `while step < n`, or goes through numbers that are written out, rates
     say, so that each of its steps gets rows by itself; also by what is told its number, and draws."""
     counts = driver.iterable is None or driver.kind is Kind.RANGE or _is_written_out(draft, driver.iterable)
-    if not counts or deals(feeding(draft), driver):
-        return False
-    return not driver.indexed or draft.facts.drawn_rows.are_drawn(driver)
+    selects = driver.indexed or deals(feeding(draft), driver)
+    return counts and (not selects or draft.facts.drawn_rows.are_drawn(driver))
 
 
 def _is_written_out(draft: Draft, iterable: ast.expr) -> bool:

@@ -178,7 +178,9 @@ def _generates(function: ast.AST | None) -> bool:
 
 
 def _deals(draft: Draft, driver: Driver) -> bool:
-    return driver.indexed or driver.kind is not Kind.RANGE or deals(feeding(draft), driver)
+    if driver.indexed or driver.kind is not Kind.RANGE:
+        return True
+    return deals(feeding(draft), driver) and not draft.facts.drawn_rows.are_drawn(driver)
 
 
 def _drawing(draft: Draft, methods: tuple[str, ...], *, seeded: bool = False) -> Iterator[ast.Call]:
