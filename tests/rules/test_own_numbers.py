@@ -162,3 +162,13 @@ def test_rows_that_are_drawn_in_such_a_loop_are_each_ranks_own() -> None:
     )
     loop = "step = 0\nwhile step < 600:\n    x, y = batch(4 + step // 100)\n    train(x, y)\n    step += 1\n"
     assert "rng = np.random.RandomState(0 + hvd.rank())" in lines(drawing + loop)
+
+
+def test_a_function_that_makes_a_number_of_what_it_is_told_selects_by_it() -> None:
+    function = "def train_one(step):\n    start = step * B % len(X)\n    train(X[start:start + B], Y[start:start + B])\n"
+    text = lines(
+        function + "    if step % 50 == 0:\n        model.save_weights('w.h5')\n" + FOR + "    train_one(i)\n"
+    )
+    assert "def train_one(step, own_step):" in text
+    assert "start = own_step * B % len(X)" in text
+    assert "train_one(i, own_i)" in text

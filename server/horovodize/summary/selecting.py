@@ -176,6 +176,11 @@ def _indexes_with(feeding: Feeding, call: ast.Call, tainted: set[str], far: int 
     if not parameters:
         return False
     body = [n for s in callee.body for n in walk(s)]
+    for _ in range(3):  # `start = step * n`
+        for n in body:
+            number = isinstance(n, ast.Assign) and (isinstance(n.value, ast.BinOp) or is_number(n.value))
+            if isinstance(n, ast.Assign) and number and names_in(n.value) & parameters:
+                parameters |= {name for target in n.targets for name in bound_names(target)}
     return any(
         isinstance(n, ast.Subscript)
         and isinstance(n.ctx, ast.Load)
