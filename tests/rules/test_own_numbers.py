@@ -172,3 +172,11 @@ def test_a_function_that_makes_a_number_of_what_it_is_told_selects_by_it() -> No
     assert "def train_one(step, own_step):" in text
     assert "start = own_step * B % len(X)" in text
     assert "train_one(i, own_i)" in text
+
+
+def test_a_logarithm_of_a_number_is_no_log() -> None:
+    body = "    step = i + 1\n    train(X[step * B:(step + 1) * B], Y[step * B:(step + 1) * B])\n"
+    text = lines(FOR + body + "    rate = 0.1 / np.log(step + 1)\n    opt.learning_rate = rate\n")
+    assert "own_step = own_i + 1" in text
+    printing = lines(FOR + body + "    print('step', step)\n")
+    assert any(line.startswith("for i in range(hvd.rank(), ") for line in printing)

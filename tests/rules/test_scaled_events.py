@@ -181,3 +181,19 @@ def test_the_steps_after_this_one_are_those_of_all_ranks(count: str, becomes: st
     assert f"step = {becomes}" in text
     assert "if step % 100 < hvd.size():" in text
     assert any("3 * n <= step < 3 * n + hvd.size()" in line for line in text)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for n, (x, y) in enumerate(batches(X, Y, size)):\n    train(x, y)\n",
+        "for n, k in enumerate(range(0, len(X), size)):\n    train(X[k:k + size], Y[k:k + size])\n",
+    ],
+)
+def test_the_number_of_a_batch_goes_on_by_one(loop: str) -> None:
+    """Whatever the batches are made by is given."""
+    batches = (
+        "def batches(x, y, b):\n    for i in range(0, len(x), b):\n        yield x[i:i + b], y[i:i + b]\n"
+    )
+    text = lines("import sys\nsize = int(sys.argv[1])\n" + batches + loop + "    if n % 100 == 0:\n" + EVENT)
+    assert "if n % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:" in text

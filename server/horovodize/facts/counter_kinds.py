@@ -32,7 +32,7 @@ class Counter:
     starts    the values that it is given otherwise
     stored    whether it is kept with a checkpoint, and goes on from there in a later run
     rows      whether it goes on by the rows of a batch, whose number isn't written out: `seen += len(batch)`
-    made      where the variable is made that it is"""
+    made      where the variable is made that it is; of a turn's number the `range` or `enumerate` that gives it"""
 
     kind: CounterKind
     drivers: frozenset[Driver]

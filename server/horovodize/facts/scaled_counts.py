@@ -11,7 +11,9 @@ from horovodize.facts.counters import Counters
 from horovodize.summary.augmented import augmented
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
+from horovodize.summary.syntax import argument
 
+_RANGES = ("range", "xrange", "trange", "arange")
 _DEPTH = 6  # names that are made of one another
 
 
@@ -97,8 +99,12 @@ class ScaledCounts:
         """A count itself, which may go on by more than one: `range(0, n, 32)`, `rows += 32`."""
         moves: list[ast.expr | None] = []
         if counter.kind is CounterKind.TURN:
-            ranges = [d.iterable for d in counter.drivers]
-            moves = [e.args[2] if isinstance(e, ast.Call) and len(e.args) == 3 else None for e in ranges]
+            e = counter.made
+            moves = [
+                argument(e, "step", 2)
+                if e is not None and self.module.names.last(e.func) in _RANGES
+                else None
+            ]
         elif counter.kind is CounterKind.NUMBER:
             moves = [m.value if (m := augmented(a)) is not None else None for a in counter.advances]
         written = {ast.unparse(e) if e is not None else "" for e in moves}

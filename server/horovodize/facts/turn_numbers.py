@@ -19,34 +19,38 @@ class TurnNumbers:
     def of(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> Counter | None:
         """The number of a loop's turn: what `range` or `enumerate` gives."""
         driver = next((d for d in self.feeding.drivers if d.loop is loop), None)
-        if driver is None or not self._is_number(loop, path):
+        given_by = self._given_by(loop, path) if driver is not None else None
+        if driver is None or given_by is None:
             return None
         if (driver, path) not in self._turns:
-            self._turns[driver, path] = Counter(CounterKind.TURN, frozenset([driver]))
+            calls = [o.node for o in self.feeding.values.origins(given_by) if isinstance(o.node, ast.Call)]
+            made = given_by if isinstance(given_by, ast.Call) else calls[0] if len(calls) == 1 else None
+            self._turns[driver, path] = Counter(CounterKind.TURN, frozenset([driver]), made=made)
         return self._turns[driver, path]
 
-    def _is_number(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> bool:
+    def _given_by(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> ast.expr | None:
+        """What gives a name its numbers: a `range`, `enumerate` or `count`, or a name for one."""
         e = self.feeding.without_bars(loop.iter)
         while isinstance(e, ast.Call):
             called = self.names.last(e.func)
             data = numbered(e)
             if data is not None:
                 if path == (0,):
-                    return True
+                    return e
                 if path[:1] != (1,):
-                    return False
+                    return None
                 e, path = self.feeding.without_bars(data), path[1:]
             elif called == "zip":
                 if not path or not 0 <= path[0] < len(e.args):
-                    return False
+                    return None
                 e, path = self.feeding.without_bars(e.args[path[0]]), path[1:]
             elif called == "count" and self.names.of(e.func) == "itertools.count":
-                return path == ()
+                return e if path == () else None
             elif self.feeding.kinds.is_range(e):
-                return path == ()
+                return e if path == () else None
             else:
                 inner = self.feeding.inside(e)
                 if inner is e:
-                    return False
+                    return None
                 e = inner
-        return path == () and self.feeding.kinds.is_range(e)
+        return e if path == () and self.feeding.kinds.is_range(e) else None

@@ -213,8 +213,11 @@ class _Reading:
         return n not in self.passed_over and self._name(n) in self.derived
 
     def _is_shown(self, n: ast.AST, name: str) -> bool:
-        """Whether a name that is made of the number is read to be printed: rank 0's own is as good."""
-        return name != self.variable and isinstance(n, ast.expr) and is_shown(self.syntax, n)
+        """Whether a name that is made of the number is read to be printed: rank 0's own is as good. Not in `np.log(step)`."""
+        if name == self.variable or not isinstance(n, ast.expr) or not is_shown(self.syntax, n):
+            return False
+        in_text = any(isinstance(a, ast.JoinedStr) for a in self.syntax.ancestors(n))
+        return in_text or isinstance(self.syntax.statement(n), ast.Expr)
 
     def _is_counted_elsewhere(self, attribute: str) -> bool:
         """Whether something outside the body reads an attribute other than to select by it, or to print it."""

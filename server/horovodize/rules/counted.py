@@ -216,9 +216,9 @@ def _shifted(e: ast.expr) -> tuple[ast.expr, int]:
     return e, 0
 
 
-def _rounds(draft: Draft, read: ast.expr) -> tuple[InRounds, int] | None:
+def _rounds(draft: Draft, read: ast.expr, depth: int = 6) -> tuple[InRounds, int] | None:
     """(how a loop ends whose variable is read, by how much what is read is more than that): 1 of `step = i + 1`."""
-    bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
+    bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) and depth else []
     if len(bound) != 1:
         return None
     rounds = draft.decision(bound[0].statement, InRounds)
@@ -226,11 +226,11 @@ def _rounds(draft: Draft, read: ast.expr) -> tuple[InRounds, int] | None:
         return rounds, 0
     if bound[0].kind == "parameter":
         given = list(draft.values.passed(bound[0]))
-        told = _rounds(draft, given[0]) if len(given) == 1 else None
+        told = _rounds(draft, given[0], depth - 1) if len(given) == 1 else None
         return told if told is not None and _reads_alike(draft, told[0].last, given[0], read) else None
     value = bound[0].value if bound[0].kind == "assign" and not bound[0].path else None
     step, more = _shifted(value) if value is not None else (None, 0)
-    found = _rounds(draft, step) if step is not None else None
+    found = _rounds(draft, step, depth - 1) if step is not None else None
     return (found[0], found[1] + more) if found is not None else None
 
 

@@ -133,7 +133,7 @@ def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> 
         return told.pop() if len(told) == 1 else None
     alias = found[0].value if len(found) == 1 and found[0].kind == "assign" and not found[0].path else None
     if isinstance(alias, ast.Name):
-        return _loop(draft, alias, seen)
+        return _loop(draft, alias, seen | {found[0]}) if found[0] not in seen else None
     loops = [s for b in found if isinstance(s := b.statement, (ast.For, ast.AsyncFor))]
     if len(loops) == len(found) == 1:
         return loops[0]
