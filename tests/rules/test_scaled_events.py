@@ -197,3 +197,10 @@ def test_the_number_of_a_batch_goes_on_by_one(loop: str) -> None:
     )
     text = lines("import sys\nsize = int(sys.argv[1])\n" + batches + loop + "    if n % 100 == 0:\n" + EVENT)
     assert "if n % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:" in text
+
+
+def test_a_number_that_is_told_may_step_over_another() -> None:
+    loop = "step = 0\nfor x, y in data.repeat():\n    train(x, y)\n    step += 1\n    left = 900 - step\n"
+    made = plan_of(HEAD + DATA + loop + "    if left <= 0:\n        break\n    if left == 100:\n" + CHANGE)
+    assert "left = 900 - step * hvd.size()" in made.text
+    assert len([c for c in made.changes if not c.sure]) == 1

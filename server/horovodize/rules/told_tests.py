@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, thresholds
-from horovodize.rules.decisions import Amount, Asked
+from horovodize.rules.decisions import Amount, Asked, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
 from horovodize.rules.unseen_counts import only_shows
@@ -55,8 +55,10 @@ def tell(draft: Draft, test: ast.expr) -> bool:
 
 
 def ask(draft: Draft, test: ast.expr) -> None:
-    """Asks about a test of such a number that isn't told."""
+    """Asks about a test of such a number that isn't told; or that is, and may step over what it is to equal."""
     reads = _computed_from(draft, test)
+    if not reads and isinstance(test, ast.Compare) and not all(isinstance(op, _ORDER) for op in test.ops):
+        reads = _computed_from(draft, test, told=True)
     if reads and draft.decide(test, Asked("G5")):
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(reads[0])))
 
@@ -65,17 +67,17 @@ def _sides(test: ast.expr) -> list[ast.expr]:
     return [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
 
 
-def _computed_from(draft: Draft, test: ast.expr) -> list[ast.expr]:
+def _computed_from(draft: Draft, test: ast.expr, told: bool = False) -> list[ast.expr]:
     """Where a rank's steps are read from which what a test compares is computed; nothing where only what is printed hangs on
-    it."""
+    it. told: those that give the steps of all ranks by now"""
     sides = _sides(test)
     if only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
         return []
-    reads = (read for side in sides for read in _reads(draft, side, _DEPTH))
+    reads = (read for side in sides for read in _reads(draft, side, _DEPTH, told))
     return [*dict.fromkeys(read for read in reads if not _is_measured(draft, read))]
 
 
-def _reads(draft: Draft, e: ast.expr, depth: int) -> Iterator[ast.expr]:
+def _reads(draft: Draft, e: ast.expr, depth: int, told: bool) -> Iterator[ast.expr]:
     """Where a number reads a rank's steps that it is computed from, by names and functions that give it. Not of a name that is
     one count itself, nor of a rank's own rows."""
     if not depth or (isinstance(e, ast.Name) and draft.facts.dealt.is_own(e)):
@@ -94,10 +96,11 @@ def _reads(draft: Draft, e: ast.expr, depth: int) -> Iterator[ast.expr]:
         case _:
             return
     for part in parts:
-        if counted.of(draft, part) is None:
-            yield from _reads(draft, part, depth - 1)
-        elif not isinstance(e, (ast.Name, ast.Attribute)):  # else it is a count by another name
-            yield part
+        if draft.was(part, OfAll) if told else counted.of(draft, part) is not None:
+            if not isinstance(e, (ast.Name, ast.Attribute)):  # else it is a count by another name
+                yield part
+        else:
+            yield from _reads(draft, part, depth - 1, told)
 
 
 def _given(draft: Draft, e: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
