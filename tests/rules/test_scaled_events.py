@@ -204,3 +204,10 @@ def test_a_number_that_is_told_may_step_over_another() -> None:
     made = plan_of(HEAD + DATA + loop + "    if left <= 0:\n        break\n    if left == 100:\n" + CHANGE)
     assert "left = 900 - step * hvd.size()" in made.text
     assert len([c for c in made.changes if not c.sure]) == 1
+
+
+def test_a_number_that_falls_with_each_step_falls_as_fast() -> None:
+    loop = "heat = 1.0\nfor x, y in data:\n    train(x, y)\n    heat *= 0.995\n"
+    text = lines(DATA + loop + "    if heat < 0.1:\n" + CHANGE)
+    assert "heat *= 0.995 ** hvd.size()" in text
+    assert "heat *= 0.995" in lines(DATA + loop + "    if heat < 0.1:\n        print(heat)\n")

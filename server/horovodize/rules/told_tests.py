@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, thresholds
+from horovodize.rules import counted, decays, thresholds
 from horovodize.rules.decisions import Amount, Asked, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
@@ -47,6 +47,9 @@ def tell(draft: Draft, test: ast.expr) -> bool:
         return False
     if any(draft.uniform.of_values.varies(side) for side in _sides(test)):
         return False
+    if not only_shows(draft, test):  # `heat *= 0.995`, `if heat < 0.1:`
+        for side in (side for side in _sides(test) if isinstance(side, (ast.Name, ast.Attribute))):
+            decays.follow(draft, side, rule="G5")
     reads = _computed_from(draft, test)
     for read in reads:
         edits = counted.read_as_all(draft, read, "G5")
