@@ -211,3 +211,11 @@ def test_a_number_that_falls_with_each_step_falls_as_fast() -> None:
     text = lines(DATA + loop + "    if heat < 0.1:\n" + CHANGE)
     assert "heat *= 0.995 ** hvd.size()" in text
     assert "heat *= 0.995" in lines(DATA + loop + "    if heat < 0.1:\n        print(heat)\n")
+
+
+def test_a_place_in_a_cycle_that_is_told_is_not_asked_too() -> None:
+    loop = "for it in range(960):\n    i = it % 320\n    if i == 0:\n        order = np.random.permutation(len(X))\n"
+    rows = "    rows = order[i * B:(i + 1) * B]\n    train(X[rows], Y[rows])\n"
+    made = plan_of(HEAD + loop + rows)
+    assert "if i < hvd.size():" in made.text
+    assert all(c.sure for c in made.changes)

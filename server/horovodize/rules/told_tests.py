@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, decays, thresholds
-from horovodize.rules.decisions import Amount, Asked, OfAll
+from horovodize.rules.decisions import Amount, Asked, Decided, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
 from horovodize.rules.unseen_counts import only_shows
@@ -60,7 +60,8 @@ def tell(draft: Draft, test: ast.expr) -> bool:
 def ask(draft: Draft, test: ast.expr) -> None:
     """Asks about a test of such a number that isn't told; or that is, and may step over what it is to equal."""
     reads = _computed_from(draft, test)
-    if not reads and isinstance(test, ast.Compare) and not all(isinstance(op, _ORDER) for op in test.ops):
+    is_order = isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops)
+    if not reads and not is_order and not any(draft.was(n, Decided) for n in ast.walk(test)):
         reads = _computed_from(draft, test, told=True)
     if reads and draft.decide(test, Asked("G5")):
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(reads[0])))
