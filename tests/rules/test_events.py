@@ -656,13 +656,43 @@ INNER = "for i in range(6001):\n    step(*draw())\n    if i % 50 == 0:\n        
         ("i % 1000 == 0", "i % (20 * max(1, 50 // hvd.size())) == 0"),
         ("i == 3000", "i == 60 * max(1, 50 // hvd.size())"),
         ("i == 6000", "i == (6001 // hvd.size() - 1) // max(1, 50 // hvd.size()) * max(1, 50 // hvd.size())"),
-        ("i % 70 == 0", "i % max(1, 70 // hvd.size()) == 0"),  # no multiple
+        ("i % 70 == 0", "i % (7 * max(1, 50 // hvd.size())) == 0"),  # no multiple: they meet every 350 steps
+        ("i % 25 == 0", "i % (max(1, 50 // hvd.size())) == 0"),
+        ("i == 3010", "i == max(1, 3010 // hvd.size())"),  # never, as alone
         ("j % 1000 == 0", "j % 1000 == 0"),
     ],
 )
 def test_an_event_inside_another_comes_with_it(inner: str, divided: str) -> None:
     plan = plan_of(TAPE + "from feeds import draw, note, save\nj = 3\n" + INNER.format(inner))
     assert f"if {divided}:\n" in plan.text
+
+
+def test_of_several_around_it_the_outermost_counts() -> None:
+    text = plan_of(TAPE + "from feeds import draw, note, save\n" + INNER.format("i % 100 == 0").replace(
+        "            save(i)\n", "            note(2)\n            if i % 1000 == 0:\n                save(i)\n")).text  # fmt: skip
+    assert "if i % (2 * max(1, 50 // hvd.size())) == 0:" in text
+    assert "if i % (20 * max(1, 50 // hvd.size())) == 0:" in text
+
+
+@pytest.mark.parametrize(
+    ("inner", "divided"),
+    [
+        ("i % keep == 0", "i % (max(1, keep // often) * max(1, often // hvd.size())) == 0"),
+        ("i == keep", "i == max(1, keep // often) * max(1, often // hvd.size())"),
+        ("i > keep", "i > max(1, keep // hvd.size())"),
+        ("i % often == 0", "i % max(1, often // hvd.size()) == 0"),
+    ],
+)
+def test_events_inside_others_by_numbers_that_are_not_known(inner: str, divided: str) -> None:
+    """Each divided by itself, they would meet more seldom, or never."""
+    code = (
+        "import sys\nfrom feeds import draw, note, save\noften, keep = int(sys.argv[1]), int(sys.argv[2])\n"
+    )
+    plan = plan_of(TAPE + code + INNER.replace("50", "often").format(inner))
+    assert f"if {divided}:\n" in plan.text
+    assert ("is a multiple of `often`" in "".join(c.doubt for c in plan.changes)) is (
+        "keep //" in divided and "often //" in divided
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16])

@@ -233,11 +233,11 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     if around is None and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
         averages.keep_of_event(draft, test, divisor)
         return
-    within = nested.multiple(draft, around, divisor) if around is not None else None
+    within = nested.multiple(draft, around, divisor, test) if around is not None else None
     doubt = _PERHAPS.format(draft.module.text(number)) if not counts else ""
     if within is not None:
         draft.decide(divisor, Divided("G5"))
-        edits = [Edit(draft.module.span(divisor), f"({within})")]
+        edits, doubt = [Edit(draft.module.span(divisor), f"({within[0]})")], doubt or within[1]
     elif goes_on != "1":
         period = scales.over_ranks(draft, test, number, divisor)
         if period is None or not (rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)):
@@ -325,8 +325,9 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     if exact and scales.goes_on(draft, number) != "1":
         _at_scaled(draft, test, number, later)
         return
-    edits = [edit for b in later for edit in _over_ranks(draft, test, b)]
-    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+    divided = [_over_ranks(draft, test, b, exact) for b in later]
+    edits, doubt = [e for made, _ in divided for e in made], next((d for _, d in divided if d), "")
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages.keep_of_event(draft, test, bounds[0])
 
@@ -354,19 +355,20 @@ def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.c
         draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
 
 
-def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr) -> tuple[Edit, ...]:
-    """A bound over the number of ranks; inside an event that comes every so many steps, the same of those events."""
+def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr, exact: bool) -> tuple[tuple[Edit, ...], str]:
+    """(a bound over the number of ranks, what is doubtful); inside an event that comes every so many steps, the same of those
+    events. exact: whether the count has to meet it"""
     if _is_listed(draft, bound):  # one of them may be the first step, which stays
         text = draft.module.text(bound)
         draft.decide(bound, Divided("G5"))
-        return Edit.around(draft.module.span(bound), f"({text} and max(1, ", f" // {SIZE}))")
+        return Edit.around(draft.module.span(bound), f"({text} and max(1, ", f" // {SIZE}))"), ""
     sides = [test.left] if isinstance(test, ast.Compare) else []
     around = next((a for side in sides if (a := nested.outer(draft, test, side)) is not None), None)
-    within = nested.multiple(draft, around, bound) if around is not None else None
-    if within is None:
-        return counted.over_ranks(draft, bound, "G5")
+    within = nested.multiple(draft, around, bound, test, once=True) if around is not None else None
+    if within is None or (within[1] and not exact):
+        return counted.over_ranks(draft, bound, "G5"), ""
     draft.decide(bound, Divided("G5"))
-    return (Edit(draft.module.span(bound), within),)
+    return (Edit(draft.module.span(bound), within[0]),), within[1]
 
 
 def _whole_steps(bound: ast.expr) -> ast.expr:

@@ -39,6 +39,7 @@ from horovodize.rules import (
     same_rows,
     schedule,
     strong,
+    unseen_rates,
 )
 from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Amount, Scaled
@@ -78,6 +79,7 @@ def apply(draft: Draft) -> None:
                 rate = _rate_by_hand(draft, change)
                 _times(draft, rate, by_hand=rate is change)
     picked_by_turn.ask(draft)
+    unseen_rates.ask(draft, optimizers)
     strong.ask_of_unseen(draft, "C5")
     same_rows.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")

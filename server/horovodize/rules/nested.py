@@ -1,31 +1,53 @@
 """Events inside events: part of G5.
 
 `if i % 50 == 0:` and in it `if i % 1000 == 0:` happen together every 1000 steps. Each divided by itself, 12 and 250 on 4 ranks,
-they meet every 1500 steps: the inner number has to stay a multiple of the outer one.
+they meet every 1500 steps: the inner number has to stay a multiple of the outer one. (Every 70 steps, in what comes every 50:
+they meet every 350.)
 """
 
 from __future__ import annotations
 
 import ast
+from math import lcm
 
 from horovodize.rules import counted
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import Draft, needs_parentheses
+from horovodize.rules.unseen_counts import only_shows
+
+_MULTIPLE = "this is right if `{}` is a multiple of `{}`, the steps of the event around it"
 
 
 def outer(draft: Draft, test: ast.AST, count: ast.expr) -> ast.expr | None:
-    """The `50` of `if i % 50 == 0:` around an event that goes by the same count; None where there is none."""
-    inner = draft.syntax.statement(test)
-    for decision, _ in draft.syntax.conditions(inner):
-        for n in ast.walk(decision.test):
+    """The `50` of `if i % 50 == 0:` around an event that goes by the same count, of several the outermost; None where there is
+    none."""
+    inner, found = draft.syntax.statement(test), None
+    for decision, arm in draft.syntax.conditions(inner):
+        for n in ast.walk(decision.test) if arm == "body" else ():
             if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) and ast.dump(n.left) == ast.dump(count):
-                return n.right
-    return None
+                found = n.right
+    return found
 
 
-def multiple(draft: Draft, around: ast.expr, number: ast.expr) -> str | None:
-    """`20 * max(1, 50 // hvd.size())` for 1000 in an event every 50 steps; None where it is no multiple, or not known."""
+def multiple(
+    draft: Draft, around: ast.expr, number: ast.expr, test: ast.expr, once: bool = False
+) -> tuple[str, str] | None:
+    """(`20 * max(1, 50 // hvd.size())` for 1000 in an event every 50 steps, what is doubtful about that); None where they never
+    meet, or are one number. once: whether it comes at that number only, and not at each multiple of it"""
     constant = draft.facts.feeding.kinds.constant
     every, times = constant(around), constant(number)
-    if every is None or times is None or every < 1 or times % every or times == every:
+    share = counted.text_over_ranks(draft, around)
+    if every is not None and times is not None:
+        if every < 1 or times < 1 or times == every or (once and times % every):
+            return None
+        among = (times if once else lcm(times, every)) // every
+        return (f"{among} * {share}" if among > 1 else share), ""
+    if ast.dump(around) == ast.dump(number):
         return None
-    return f"{times // every} * {counted.text_over_ranks(draft, around)}"
+    text, by = draft.module.text(number), draft.module.text(around)
+    doubt = _MULTIPLE.format(text, by) if not only_shows(draft, test) else ""
+    text = f"({text})" if needs_parentheses(number) else text
+    by = f"({by})" if needs_parentheses(around) else by
+    return f"max(1, {text} // {by}) * {share}", doubt
+
+
+__all__ = ["multiple", "outer"]
