@@ -668,8 +668,9 @@ def test_an_event_inside_another_comes_with_it(inner: str, divided: str) -> None
 
 
 def test_of_several_around_it_the_outermost_counts() -> None:
-    text = plan_of(TAPE + "from feeds import draw, note, save\n" + INNER.format("i % 100 == 0").replace(
-        "            save(i)\n", "            note(2)\n            if i % 1000 == 0:\n                save(i)\n")).text  # fmt: skip
+    inside = "            note(2)\n            if i % 1000 == 0:\n                save(i)\n"
+    code = INNER.format("i % 100 == 0").replace("            save(i)\n", inside)
+    text = plan_of(TAPE + "from feeds import draw, note, save\n" + code).text
     assert "if i % (2 * max(1, 50 // hvd.size())) == 0:" in text
     assert "if i % (20 * max(1, 50 // hvd.size())) == 0:" in text
 

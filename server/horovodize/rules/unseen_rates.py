@@ -19,8 +19,8 @@ from horovodize.summary.syntax import arguments
 _WHAT = "Multiply the rate that this sets by the number of ranks"
 _WHY = "The optimizer's rate is multiplied by the number of ranks; one that is set later takes its place."
 _ASKED = (
-    "`{}` gets the optimizer, and what it does can't be seen: where it sets the learning rate, multiply that by `hvd.size()`, and "
-    "where that goes by a number of steps, let it go by those of all ranks"
+    "`{}` gets the optimizer, and what it does can't be seen: where it sets the learning rate, multiply that by `hvd.size()`, "
+    "and where that goes by a number of steps, let it go by those of all ranks"
 )
 
 
@@ -29,8 +29,9 @@ def ask(draft: Draft, optimizers: list[Trained]) -> None:
     if not grown or draft.in_graph:
         return  # what a graph is made of does not change with its steps
     loops = [d.loop for d in feeding(draft).drivers]
-    for loop in dict.fromkeys([*loops, *(around for loop in loops for around in draft.syntax.loops(loop))]):
-        for call in _calls(draft, loop):
+    around = [outer for loop in loops for outer in draft.syntax.loops(loop)]
+    for each in dict.fromkeys([*loops, *around]):
+        for call in _calls(draft, each):
             maker = _handed_to(draft, call, grown)
             if maker is not None and draft.once("unseen rate", call):
                 draft.ask("C5", call, _WHAT, _WHY, _ASKED.format(draft.module.text(maker.func)))
