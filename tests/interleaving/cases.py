@@ -32,6 +32,15 @@ def step(rows):
 
 """
 )
+SKIPS = """\
+for i in range(9):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x[4 * i:]) ** 2)
+    if not tf.math.is_finite({}):
+        continue
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
 EARLY = (
     STEP
     + """\
@@ -84,6 +93,35 @@ with tf.Session() as session:
     session.run(tf.global_variables_initializer())
 """
 TRAINS = "    for rows in read(hvd.rank()):\n        session.run(train, {x: rows})\n"
+MINE = """\
+def batches():
+    rows = np.load("rows.npy")[hvd.rank()::hvd.size()]
+    for i in range(0, 1000, 10):
+        yield rows[i:i + 10]
+
+
+"""
+DATA = """\
+class Data:
+    def __init__(self, path):
+        self.rows = np.load(path)[hvd.rank()::hvd.size()]
+
+    def __iter__(self):
+        for i in range(100):
+            yield self.rows[i:i + 10]
+
+
+"""
+OWN_LOSS = """\
+    for batch in {}:
+        value, _ = session.run([{}, train], feed_dict={{x: batch}})
+        if value < 0.1:
+            break
+"""
+SESSION = GRAPH.replace(
+    "send,", "mean, count = hvd.allreduce(loss), tf.assign_add(tf.Variable(0.0), 1.0)\nsend,"
+)
+SESSION += "    session.run(send)\n"
 FIT = (
     START.replace("horovod.tensorflow", "horovod.tensorflow.keras")
     + """\
@@ -696,9 +734,32 @@ for batch in tf.data.Dataset.from_tensor_slices(x).batch(4):
         + SENT
         + """\
 for batch in tf.data.Dataset.from_tensor_slices(x).batch(4):
-    if tf.math.is_nan(step(batch)):
+    if tf.math.is_nan(hvd.allreduce(step(batch))):
         break
 """,
+    ),
+    # A bad row of one rank: its loss is NaN one step before those of the others.
+    "stall_session_of_a_generator": (
+        "HVD331",
+        "import numpy as np\n" + MINE + SESSION + OWN_LOSS.format("batches()", "loss"),
+        "import numpy as np\n" + MINE + SESSION + OWN_LOSS.format("batches()", "mean"),
+    ),
+    "stall_session_of_an_object": (
+        "HVD331",
+        "import numpy as np\n" + DATA + SESSION + OWN_LOSS.format('Data("rows.npy")', "loss"),
+        "import numpy as np\n" + DATA + SESSION + OWN_LOSS.format('Data("rows.npy")', "count"),
+    ),
+    "stall_left_by_nan": (
+        "HVD331",
+        STEP + SENT + "for i in range(9):\n    loss = step(x)\n    if np.isnan(loss):\n        break\n",
+        STEP
+        + SENT
+        + "for i in range(9):\n    loss = step(x)\n    if np.isnan(loss):\n        raise ValueError(i)\n",
+    ),
+    "stall_skipped_by_nan": (
+        "HVD331",
+        STEP + SENT + SKIPS.format("loss"),
+        STEP + SENT + SKIPS.format("hvd.allreduce(loss)"),
     ),
     "stall_own_file": (
         "HVD331",

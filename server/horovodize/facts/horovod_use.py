@@ -33,6 +33,7 @@ _ELSEWHERE = frozenset(
 )
 _SHARING = ("shard", "take")  # methods of datasets
 _STEPS = ("steps_per_epoch", "validation_steps", "num_shards")
+_GIVING = ("__iter__", "__next__", "__getitem__")
 _DEPTH = 12
 
 
@@ -126,7 +127,22 @@ class HorovodUse:
 
     def depends_on(self, e: ast.AST, *names: str, limit: int = 400) -> bool:
         """Whether calls of Horovod so named contribute to a value, as far as it can be followed."""
-        return any(self.is_call(node, *names) for node in self.module.values.depends([e], limit))
+        return any(self.is_call(node, *names) for node in self._behind(e, limit))
+
+    def _behind(self, e: ast.AST, limit: int) -> Iterator[ast.AST]:
+        """What contributes to a value: also what objects of the script's own classes give to who goes through them."""
+        values = self.module.values
+        todo, classes = [e], set[ast.ClassDef]()
+        while todo:
+            for node in values.depends([todo.pop()], limit):
+                yield node
+                made = values.callee(node) if isinstance(node, ast.Call) else None
+                if isinstance(made, ast.ClassDef) and made not in classes:
+                    classes.add(made)
+                    methods = (
+                        m for name in _GIVING for m in values.definitions.methods_of(name, frozenset([made]))
+                    )
+                    todo += (value for m in methods for value in values.returned(m))
 
     def factor(self, e: ast.expr) -> int | None:
         """How many times a value is multiplied by the number of ranks (0: not at all; -1: divided by it); None where that

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import Source
+from horovodize.facts.sources import AGREEING, Source
+from horovodize.summary.syntax import argument
 
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME)
 _RANKS = ("rank", "local_rank", "cross_rank")
 _ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
-_SPREADS = (
-    "isnan",
-    "isinf",
-    "isfinite",
-    "is_nan",
-    "is_finite",
-)  # averaging hands it to all ranks in the same step
-
+_BEHIND = 1500  # nodes that are looked at behind a value
 _DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
 
 
@@ -96,15 +90,9 @@ class OwnAnswers:
             r.kind is Source.ROWS and r.where in self._own_logs() for r in varies
         ) and not _is_of_validation(e):
             return Taken.OWN
-        if not counted and not self._spreads(e, varies) and self._comes_of_own_rows(e, varies):
+        if not counted and self._comes_of_own_rows(e, varies):
             return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
-
-    def _spreads(self, e: ast.expr, varies: Collection[Varies]) -> bool:
-        """Whether a test asks for what one rank hands to all with the next average: of a loss, say, not of rows."""
-        last = self.facts.module.names.last
-        computed = any(r.kind is Source.ROWS and isinstance(r.where, ast.Call) for r in varies)
-        return computed and any(isinstance(n, ast.Call) and last(n.func) in _SPREADS for n in ast.walk(e))
 
     def _is_own_file(self, reason: Varies) -> bool:
         """Whether the answer depends on a file that each rank has a name of its own for."""
@@ -113,13 +101,14 @@ class OwnAnswers:
     def _comes_of_own_rows(self, e: ast.expr, varies: Collection[Varies]) -> bool:
         """Whether a value surely comes of the rows that a rank takes by its number."""
         computed = [r.where for r in varies if r.kind is Source.ROWS]
+        if computed and self.facts.sites.graph.all_runs and self._is_fetched_of_own(e):
+            return True
         if any(map(self._is_given_own, computed)):
             return True
         # A model's weights are those of all ranks: what it is asked about counts.
         if computed and all(map(_asks_model, computed)):
             given = [e for c in computed if isinstance(c, ast.Call) for e in _given(c)]
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
-        # What a session fetches may be a counter: what it is fed tells.
         # A value that is set by such tests, as how often a loss got no better, isn't made of them: so each is asked by itself.
         eager = not self.facts.sites.builds_graph
         asked = [e, *(c for c in computed if isinstance(c, ast.Call))]
@@ -131,11 +120,51 @@ class OwnAnswers:
         )
 
     def _is_given_own(self, computed: ast.AST) -> bool:
-        """Whether what trains, or what a session runs, is given what the rank draws for itself."""
-        if not isinstance(computed, ast.Call):
+        """Whether what trains is given what the rank draws for itself."""
+        if not isinstance(computed, ast.Call) or computed in self.facts.sites.graph.all_runs:
             return False
         given = (*computed.args[1:], *(k.value for k in computed.keywords))
         return any(self.is_drawn(e) for e in given)
+
+    def _is_fetched_of_own(self, e: ast.expr) -> bool:
+        """Whether a value is made of what a session computes from the rows that it is fed, and these are one rank's. A counter
+        is fetched as losses are: so it is asked which placeholders a part is made of, and what this run feeds them."""
+        use, values = self.facts.horovod, self.facts.module.values
+        for run, part in self._fetched_for(e):
+            made = set(values.depends([part], _BEHIND))
+            if any(use.is_call(n, *AGREEING) for n in made):
+                continue
+            given = argument(run, "feed_dict", 1)
+            for o in values.origins(given) if given is not None else ():
+                for key, rows in (
+                    zip(o.node.keys, o.node.values, strict=True) if isinstance(o.node, ast.Dict) else ()
+                ):
+                    if key is not None and made & set(values.calls(key)):
+                        if self.is_drawn(rows) or use.depends_on(rows, *_RANKS, limit=_BEHIND):
+                            return True
+        return False
+
+    def _fetched_for(self, e: ast.expr) -> Iterator[tuple[ast.Call, ast.expr]]:
+        """The runs of a session whose parts an expression is computed from, with the parts."""
+        graph, fetched, scopes = self.facts.sites.graph, self.facts.counters.fetched, self.facts.module.scopes
+        todo, seen = list[ast.AST]([e]), set[ast.AST]()
+        while todo and len(seen) < _BEHIND:
+            node = todo.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if isinstance(node, (ast.Name, ast.Subscript)) and (found := fetched.run_of(node)) is not None:
+                yield found
+            elif isinstance(node, ast.Name):
+                todo += [
+                    b.value
+                    for b in scopes.reaching(node)
+                    if b.kind in ("assign", "augment") and b.value is not None
+                ]
+            elif isinstance(node, ast.Call) and node in graph.all_runs:
+                yield node, graph.fetches(node)
+            else:
+                todo += ast.iter_child_nodes(node)
 
     def _divides(self, reason: Varies) -> bool:
         """Whether something differs because a rank takes rows, or draws, by its number."""

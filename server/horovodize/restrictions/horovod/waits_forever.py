@@ -67,6 +67,23 @@ for step in range(100):
         break
 ```
 
+```python
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in tf.data.Dataset.from_tensor_slices(rows).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(100):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    if np.isnan(loss):
+        continue
+    tape = hvd.DistributedGradientTape(tape)  # HVD331
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
