@@ -48,6 +48,16 @@ HELPERS = {
         "    def __call__(self, step):",
         "        return self.schedule(step) * {growth}",
     ),
+    "AllRanksSchedule": (
+        "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
+        '    """The rate of another schedule at the steps of all ranks together, for a batch that is size() times larger."""',
+        "",
+        "    def __init__(self, schedule):",
+        "        self.schedule = schedule",
+        "",
+        "    def __call__(self, step):",
+        f"        return self.schedule(step * {SIZE}){{times_growth}}",
+    ),
     "shard": (
         "def {name}(rows):",
         '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
@@ -346,6 +356,7 @@ def helper_lines(
         "quote": draft.document.quote,
         "config": config,
         "growth": draft.growth,
+        "times_growth": f" * {draft.growth}" if draft.growth else "",
         "comment": _STANDS_FOR if draft.options.comments else "",
         "warnings": draft.needed_module("warnings") if purpose == "share_rows" else "",
     }

@@ -46,11 +46,13 @@ from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.rule import Rule
+from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, arguments
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
+_WHY_TOLD = "Each rank takes size() times fewer steps; a schedule goes by how much has been seen."
 _ELSEWHERE = "this optimizer is made in another file; its learning rate has to be multiplied by the number of ranks there"
 _UNSEEN = (
     "where this optimizer is made can't be seen: check that its rate is not scaled already and is no schedule"
@@ -176,7 +178,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         and not (draft.in_graph and not schedule.is_schedule(draft, o.call))
     ]
     if not made and not draft.in_graph and all(_made_elsewhere(draft, o) for o in origins):
-        _wrap_schedule(draft, rate)
+        _wrap_schedule(draft, rate, [o.call for o in origins if o.call is not None])
         return
     if not made:
         functions = [
@@ -228,9 +230,12 @@ def _made_elsewhere(draft: Draft, origin: Origin) -> bool:
     return name is not None and not name.startswith(("tensorflow.", "numpy."))
 
 
-def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
-    """A schedule of another module's class can't be scaled where it is made: another schedule goes around it."""
-    if not draft.growth:
+def _wrap_schedule(draft: Draft, rate: ast.expr, made: list[ast.Call]) -> None:
+    """A schedule of another module's class can't be scaled where it is made: another schedule goes around it, and tells it the
+    steps of all ranks, unless it is made with a rank's number of them."""
+    by_share = any(counts_a_share(draft, value) for call in made for value in arguments(call))
+    told = draft.divided and not by_share
+    if not draft.growth and not told:
         return
     if any(rate in ast.walk(o) for c in draft.sites.compiles for o in c.optimizers):
         draft.refuse(
@@ -240,9 +245,12 @@ def _wrap_schedule(draft: Draft, rate: ast.expr) -> None:
             "not give; define the class here, with `get_config`",
         )
         return
-    name = draft.helper("ScaledSchedule")
+    name = draft.helper("AllRanksSchedule" if told else "ScaledSchedule")
     what = "Scale what the schedule gives by the number of ranks"
-    draft.change("C5", rate, what, _WHY, Edit.around(draft.module.span(rate), f"{name}(", ")"))
+    what, why = (
+        (what, _WHY) if draft.growth else ("Tell the schedule the steps of all ranks together", _WHY_TOLD)
+    )
+    draft.change("C5", rate, what, why, Edit.around(draft.module.span(rate), f"{name}(", ")"))
 
 
 def _times(draft: Draft, rate: ast.expr, by_hand: bool = False, doubt: str = "") -> None:
