@@ -34,7 +34,7 @@ def rate_at(text: str, step: int, size: int) -> float:
     keras = types.SimpleNamespace(LearningRateSchedule=object)
     tf = types.SimpleNamespace(keras=types.SimpleNamespace(optimizers=types.SimpleNamespace(schedules=keras)))
     space = {"tf": tf, "hvd": types.SimpleNamespace(size=lambda: size)}
-    exec(text[made : text.index("data = ", made)], space)  # noqa: S102
+    exec(text[made : text.index("data = ", made)], space)
     around = text.split("SGD(", 1)[1].split("(", 1)[0]
     return float(space[around](float)(step))  # type: ignore[operator]
 
