@@ -564,3 +564,27 @@ def test_variables_of_no_model_are_not_left_out(more: str) -> None:
     loop = "for x in data:\n" + indented(TRAIN.replace(V, "v"))
     text = plan_of(f"{HEAD}v = model.trainable_variables + {more}\n{loop}").text
     assert "hvd.broadcast_variables([*v, *opt.variables()], root_rank=0)" in text
+
+
+ROUNDS = """\
+from feeds import draw
+critic = tf.keras.Sequential([tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(1)])
+maker = tf.keras.Sequential([tf.keras.layers.BatchNormalization(), tf.keras.layers.Dense(2)])
+opt, other = tf.keras.optimizers.Adam(), tf.keras.optimizers.Adam()
+for step in range(10000):
+    for _ in range(5):
+        x, z = draw()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(critic(maker(z)) - critic(x))
+        opt.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(maker(z)))
+    other.apply_gradients(zip(tape.gradient(loss, maker.trainable_variables), maker.trainable_variables))
+"""
+
+
+def test_statistics_of_a_critic_are_sent_once_the_loop_ends_and_not_in_each_of_its_turns() -> None:
+    text = plan_of(TF + ROUNDS).text
+    sent = "hvd.broadcast_variables({}.non_trainable_variables, root_rank=0)\n"
+    assert text.endswith("\n" + sent.format("critic") + sent.format("maker"))
+    assert text.count("non_trainable_variables") == 2

@@ -272,6 +272,12 @@ def _together(lists: Sequence[str]) -> str:
     return text if len(text.replace(CORE, "hvd")) <= _LINE else ""
 
 
+def _whole_loop(draft: Draft, site: ast.AST, loop: Loop) -> Loop:
+    """The loop whose turns steps are: around those of a critic, `for _ in range(5):`, that of its generator, too."""
+    around = (d.loop for d in draft.facts.feeding.drivers if site in d.steps)
+    return next((a for a in around if draft.syntax.inside(loop, a) and draft.can_insert(a)), loop)
+
+
 def _rule(draft: Draft, block: _Block) -> str:
     return "K6" if block.site in {f.call for f in draft.sites.fits} else "G2"
 
@@ -307,6 +313,7 @@ def _write(draft: Draft, block: _Block) -> None:
     draft.change(_rule(draft, block), block.site, what, _WHY, edits)
     loop = place.loop if place.in_graph is None else next(reversed(place.frame.loops), None)
     if loop is not None:
+        loop = _whole_loop(draft, block.site, loop)
         models = [v.removesuffix(".variables") for v in block.variables if v.endswith(".variables")]
         statistics.after_loop(draft, loop, models)
 

@@ -42,11 +42,17 @@ def may_have_statistics(draft: Draft) -> bool:
 
 def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
     """Broadcasts the models' statistics after a loop that took steps."""
-    if models and may_have_statistics(draft) and draft.can_insert(loop):
-        sent = dict.fromkeys((model, _sending(draft, model)) for model in models)
-        lines = [line for model, sending in sent for line in guarded(draft, loop, model, sending)]
+    if not may_have_statistics(draft) or not draft.can_insert(loop):
+        return
+    new = [model for model in dict.fromkeys(models) if draft.once(f"statistics of {model}", loop)]
+    if new:
+        first = draft.once("statistics", loop)
+        if keras_session.is_wanted(draft) and not first:
+            return  # a Keras session has sent all that it has
+        lines = [line for model in new for line in guarded(draft, loop, model, _sending(draft, model))]
         lines = list(dict.fromkeys(lines)) if keras_session.is_wanted(draft) else lines
-        draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=_COMMENT))])
+        comment = _COMMENT if first else ""
+        draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=comment))])
 
 
 def after_fit(draft: Draft, fit: Fit) -> None:
