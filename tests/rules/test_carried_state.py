@@ -44,6 +44,17 @@ def is_dealt(loop: str) -> bool:
         "        seen, h = cell(x, initial_state=h)\n"
         "        loss = tf.reduce_mean((out(seen) - y) ** 2)\n    w = cell.trainable_variables\n"
         "    opt.apply_gradients(zip(tape.gradient(loss, w), w))\n",
+        # under other names, and in several statements
+        "h = tf.zeros([4, 8])\nfor x, y in ds:\n    got = train(x, y, h)\n    h = got[1]\n",
+        "h = np.zeros((4, 8))\nfor x, y in ds:\n    loss, new = train(x, y, h)\n    h = new.numpy()\n",
+        "h = [tf.zeros([4, 8])]\nfor x, y in ds:\n    outs = []\n    with tf.GradientTape() as tape:\n        s = h\n"
+        "        for t in range(3):\n            seen, *s = cell(x[:, t], s)\n            outs.append(out(seen))\n"
+        "        loss = tf.reduce_mean((tf.stack(outs, 1) - y) ** 2)\n    w = cell.trainable_variables\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, w), w))\n    h = [tf.stop_gradient(q) for q in s]\n",
+        "class Trainer:\n    def __init__(self):\n        self.h = None\n    def step(self, x, y):\n"
+        "        loss, h = train(x, y, self.h)\n        self.h = tf.stop_gradient(h)\n    def run(self):\n"
+        "        for x, y in ds:\n            self.step(x, y)\nTrainer().run()\n",
+        "h = tf.zeros([4, 8])\ndef step(x, y):\n    global h\n    loss, h = train(x, y, h)\nfor x, y in ds:\n    step(x, y)\n",
     ],
 )
 def test_a_state_that_goes_from_step_to_step(loop: str) -> None:
@@ -65,6 +76,11 @@ def test_a_state_that_goes_from_step_to_step(loop: str) -> None:
         # within one step
         "h = tf.zeros([4, 8])\nfor x, y in ds:\n    loss, _ = train(x, y, h)\n    for t in range(3):\n"
         "        seen, h2 = cell(x)\n",
+        "h = tf.zeros([4, 8])\nfor x, y in ds:\n    s = h\n    loss, s = train(x, y, s)\n    print(s)\n",
+        # weights of another network that go after those that are trained
+        "old = [tf.zeros([8, 1])]\nfor x, y in ds:\n    with tf.GradientTape() as tape:\n        seen, _ = cell(x)\n"
+        "        loss = tf.reduce_mean((out(seen) - seen @ old[0]) ** 2)\n    w = out.trainable_variables\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, w), w))\n    old = [0.9 * a + 0.1 * b for a, b in zip(old, w)]\n",
     ],
 )
 def test_near_misses(loop: str) -> None:

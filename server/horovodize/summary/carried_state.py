@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import walk
+from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -35,7 +36,9 @@ class CarriedState:
         if self.sites.builds_graph:
             return any(self._is_fed_back(step, driver) for step in driver.steps)
         assigned = (n for s in driver.loop.body for n in walk(s) if isinstance(n, ast.Assign))
-        return any(isinstance(n.value, ast.Call) and self._goes_on(n, n.value, driver) for n in assigned)
+        if any(isinstance(n.value, ast.Call) and self._goes_on(n, n.value, driver) for n in assigned):
+            return True
+        return any(self._goes_round(n, driver) for n in self._in_losses if isinstance(n, (ast.Name, ast.Attribute)))
 
     # ------------------------------------------------------------------ values
 
@@ -52,6 +55,44 @@ class CarriedState:
         # `total = add(step(x), total)` adds up what steps give: none of them gets it
         training = (n for n in walk(call) if isinstance(n, ast.Call) and self._trains(n, driver))
         return any(n in passed for c in training for a in _arguments(c) for n in walk(a))
+
+    def _goes_round(self, read: ast.Name | ast.Attribute, driver: Driver) -> bool:
+        """Whether a loss is made of the last value of a name, or an attribute, by a call that makes the next one, too, in however
+        many statements: `s = state`, `seen, s = cell(x, s)`, `state = tf.stop_gradient(s)`."""
+        bound = self._bindings(read) if isinstance(read.ctx, ast.Load) else []
+        if not any(b.value is not None and self._is_first(b.value) for b in bound):
+            return False
+        if not self._is_in_turn(read, driver):
+            return False
+        later = [b for b in bound if self._is_in_turn(b.statement, driver)]
+        begins = [b for b in bound if b not in later]
+        if not any(b.value is not None and self._is_first(b.value) for b in begins):
+            return False
+        made = list(self.values.depends([b.value for b in later if b.value is not None], _FAR))
+        if any(g in made for u in self.sites.updates for g in u.gradients):
+            return False  # weights
+        makers = [n for n in made if isinstance(n, ast.Call) and n in self._in_losses]
+        makers = [c for c in makers if self._is_before(c, driver)]
+        return any(read in self.values.depends(_arguments(c), _FAR) for c in makers)
+
+    def _bindings(self, read: ast.Name | ast.Attribute) -> list[Binding]:
+        if isinstance(read, ast.Attribute):
+            return self.values.attribute_bindings(read)
+        return list(self.module.scopes.reaching(read))
+
+    def _is_in_turn(self, node: ast.AST, driver: Driver) -> bool:
+        """Whether a turn of a loop comes to a node, in the loop or in a function that it calls."""
+        if self.syntax.inside(node, driver.loop):
+            return True
+        return any(driver.loop in frame.loops for way in self.drive.ways(node) for frame in way)
+
+    def _is_before(self, call: ast.Call, driver: Driver) -> bool:
+        """Whether a call of a turn takes its step, or comes before that, rather than makes something of it for the next."""
+        if not self._is_in_turn(call, driver):
+            return False
+        here = self.syntax.function(call)
+        beside = (s for s in driver.steps if self.syntax.function(s) is here)
+        return any(position(call) < position(s) for s in beside) or self._trains(call, driver)
 
     def _trains(self, call: ast.Call, driver: Driver) -> bool:
         """Whether a call itself trains, not only one that makes what it is given."""
@@ -81,7 +122,13 @@ class CarriedState:
     @cached_property
     def _in_losses(self) -> set[ast.AST]:
         targets = (argument(g, "target", 0) for u in self.sites.updates for g in u.gradients)
-        return set(self.values.depends([t for t in targets if t is not None], _FAR))
+        todo: list[ast.AST] = [t for t in targets if t is not None]
+        found = set[ast.AST]()
+        while todo:
+            new = [n for n in self.values.depends(todo, _FAR) if n not in found]
+            found.update(new)
+            todo = [e for n in new if isinstance(n, ast.Name) for e in self.sites.appended(n)]
+        return found
 
     # ------------------------------------------------------------------ sessions
 
