@@ -50,3 +50,56 @@ def test_what_is_only_printed_is_not_asked() -> None:
     assert not doubts(
         "hooks = []\ndef show(n):\n    if n % 100 == 0:\n        print(n)\nhooks.append(show)\n"
     )
+
+
+SHOWN = "it can't be seen what `n` is"
+HOOK = "class Hook:\n    def after(self, n):\n        if {0}:\n            model.save_weights('w.h5')\n"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "events = {'step': []}\nfor h in make_hooks():\n    events['step'].append(h.after)\nhooks = events['step']\n",
+        "hooks = [h.after for h in make_hooks()]\nlisteners = [Hook().after]\n",
+        "hooks = [lambda n: [getattr(h, name)(n) for h in make_hooks() for name in ('before', 'after')]]\n",
+        "hooks = []\ndef fire(n, event):\n    for h in make_hooks():\n        f = getattr(h, event, None)\n        f(n)\n",
+    ],
+)
+@pytest.mark.parametrize("test", ["n % 100 == 0", "n in MILESTONES", "n in (100, 200)"])
+def test_methods_that_are_called_through_a_list_or_by_name(kept: str, test: str) -> None:
+    assert [d for d in doubts(HOOK.format(test) + kept) if d.startswith(SHOWN)]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "hooks = []\nopt = getattr(tf.keras.optimizers, NAME)(0.1)\n",  # a library's
+        "hooks = []\nclass Other:\n    pass\ngetattr(Other(), NAME)(1)\n",  # of another class
+        "hooks = []\nprint(getattr(args, NAME))\n",  # no method
+    ],
+)
+def test_methods_that_nothing_hands_on(kept: str) -> None:
+    assert not [d for d in doubts(HOOK.format("n % 100 == 0") + kept) if d.startswith(SHOWN)]
+
+
+REGISTRY = """\
+hooks = []
+def on(event):
+    def register(f):
+        {}
+        return f
+    return register
+@on("step")
+def save(n):
+    if n % 100 == 0:
+        model.save_weights('w.h5')
+"""
+
+
+@pytest.mark.parametrize("kept", ["hooks.append(f)", "table[event] = f", "table[event].append((f, 1))"])
+def test_functions_that_a_decorator_of_the_program_keeps(kept: str) -> None:
+    assert [d for d in doubts(REGISTRY.format(kept)) if d.startswith(SHOWN)]
+
+
+def test_functions_that_a_decorator_does_not_keep() -> None:
+    assert not [d for d in doubts(REGISTRY.format("print(event)")) if d.startswith(SHOWN)]

@@ -1,6 +1,8 @@
-"""Tests in functions that a program hands on as values, `hooks.append(save)`: part of G5.
+"""Tests in functions that a program hands on as values: part of G5.
 
-Where it can't be followed what calls such a function, a number that it is told may be one of a rank's steps: that is asked."""
+`hooks.append(save)`, `hooks.append(callback.on_step)`, `@on("step")` where this file's `on` keeps what it decorates, and methods
+that are called by a name that is no constant, `getattr(hook, event)(step)`. Where it can't be followed what calls such a
+function, a number that it is told may be one of a rank's steps: that is asked."""
 
 from __future__ import annotations
 
@@ -27,6 +29,8 @@ def ask(draft: Draft, test: ast.expr) -> None:
     compared = any(isinstance(side, ast.BinOp) for side in sides) or any(
         b is not None and b > 1 for b in bounds
     )
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.In, ast.NotIn)):
+        compared, numbers = True, numbers[:1]
     told = next((n for n in numbers if n is not None and _may_count(draft, n)), None)
     if told is None or not compared or only_shows(draft, test) or draft.was(test, Asked):
         return
@@ -57,18 +61,73 @@ def _may_count(draft: Draft, number: ast.Name | ast.Attribute) -> bool:
 
 def _is_handed_on(draft: Draft, function: ast.AST) -> bool:
     """Whether a function is kept in something of the program's, rather than given to a library."""
-    if isinstance(function, FUNCTIONS):
-        if draft.syntax.method_class(function) is not None or function.decorator_list:
-            return False
-        names = (
-            n for n in draft.syntax.every(ast.Name) if n.id == function.name and isinstance(n.ctx, ast.Load)
+    if isinstance(function, ast.Lambda):
+        return _is_kept(draft, function)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    if draft.syntax.method_class(function) is not None:
+        return _is_called_by_name(draft, function) or any(
+            isinstance(n.ctx, ast.Load) and n.attr == function.name and _is_kept(draft, n)
+            for n in draft.syntax.every(ast.Attribute)
         )
-        values: list[ast.expr] = [
-            n for n in names if any(b.statement is function for b in draft.module.scopes.reaching(n))
-        ]
-    else:
-        values = [function] if isinstance(function, ast.Lambda) else []
-    return any(_is_kept(draft, value) for value in values)
+    if function.decorator_list:
+        return any(_registers(draft, decorator) for decorator in function.decorator_list)
+    names = (n for n in draft.syntax.every(ast.Name) if n.id == function.name and isinstance(n.ctx, ast.Load))
+    return any(
+        _is_kept(draft, n)
+        for n in names
+        if any(b.statement is function for b in draft.module.scopes.reaching(n))
+    )
+
+
+def _is_called_by_name(draft: Draft, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """`getattr(hook, event)(step)`: whether it may be this method that is called by a name."""
+    owner = draft.syntax.method_class(method)
+    for call in draft.syntax.calls:
+        if not (isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1):
+            continue
+        of, by = call.args[:2]
+        around = draft.syntax.parent[call]
+        is_called = isinstance(around, (ast.Assign, ast.NamedExpr)) or (
+            isinstance(around, ast.Call) and around.func is call
+        )
+        if not is_called or draft.names.of(of) is not None:
+            continue  # `getattr(tf.keras.optimizers, name)`
+        classes = [c for c in draft.values.receiver(of) if isinstance(c, ast.ClassDef)]
+        if classes and not any(owner in draft.values.family(c) for c in classes):
+            continue
+        if not isinstance(by, ast.Constant) or by.value == method.name:
+            return True
+    return False
+
+
+def _registers(draft: Draft, decorator: ast.expr) -> bool:
+    """`@on("step")`, `@trainer.on("step")`: whether a decorator is this program's, and keeps what it is given somewhere."""
+    call = decorator if isinstance(decorator, ast.Call) else None
+    made_by = draft.values.callee(call) if call is not None else None
+    if made_by is None:
+        named = [o.node for o in draft.values.origins(decorator) if not o.path] if call is None else []
+        made_by = next((n for n in named if isinstance(n, FUNCTIONS)), None)
+    if not isinstance(made_by, FUNCTIONS):
+        return False
+    parameters = {a.arg for n in ast.walk(made_by) if isinstance(n, FUNCTIONS) for a in n.args.args}
+    return any(
+        isinstance(n, ast.Name)
+        and n.id in parameters
+        and isinstance(n.ctx, ast.Load)
+        and _is_stored(draft, n)
+        for n in ast.walk(made_by)
+    )
+
+
+def _is_stored(draft: Draft, value: ast.expr) -> bool:
+    """`kept.append(f)`, `kept[event] = f`, `kept[event].append((f, every))`"""
+    around = draft.syntax.parent[value]
+    return (
+        _is_kept(draft, value)
+        or isinstance(around, ast.Assign)
+        and any(isinstance(t, (ast.Subscript, ast.Attribute)) for t in around.targets)
+    )
 
 
 def _is_kept(draft: Draft, value: ast.expr) -> bool:

@@ -38,7 +38,9 @@ class CarriedState:
         assigned = (n for s in driver.loop.body for n in walk(s) if isinstance(n, ast.Assign))
         if any(isinstance(n.value, ast.Call) and self._goes_on(n, n.value, driver) for n in assigned):
             return True
-        return any(self._goes_round(n, driver) for n in self._in_losses if isinstance(n, (ast.Name, ast.Attribute)))
+        return any(
+            self._goes_round(n, driver) for n in self._in_losses if isinstance(n, (ast.Name, ast.Attribute))
+        )
 
     # ------------------------------------------------------------------ values
 
