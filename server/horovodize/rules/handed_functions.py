@@ -1,8 +1,8 @@
 """Tests in functions that a program hands on as values: part of G5.
 
-`hooks.append(save)`, `hooks.append(callback.on_step)`, `@on("step")` where this file's `on` keeps what it decorates, and methods
-that are called by a name that is no constant, `getattr(hook, event)(step)`. Where it can't be followed what calls such a
-function, a number that it is told may be one of a rank's steps: that is asked."""
+`hooks.append(save)`, `hooks.append(callback.on_step)`, `@on("step")` where this file's `on` keeps what it decorates, and
+methods that are called by a name that is no constant, `getattr(hook, event)(step)`. Where it can't be followed what calls
+such a function, a number that it is told may be one of a rank's steps: that is asked."""
 
 from __future__ import annotations
 

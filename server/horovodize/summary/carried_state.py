@@ -59,8 +59,8 @@ class CarriedState:
         return any(n in passed for c in training for a in _arguments(c) for n in walk(a))
 
     def _goes_round(self, read: ast.Name | ast.Attribute, driver: Driver) -> bool:
-        """Whether a loss is made of the last value of a name, or an attribute, by a call that makes the next one, too, in however
-        many statements: `s = state`, `seen, s = cell(x, s)`, `state = tf.stop_gradient(s)`."""
+        """Whether a loss is made of the last value of a name, or an attribute, by a call that makes the next one, too, in
+        however many statements: `s = state`, `seen, s = cell(x, s)`, `state = tf.stop_gradient(s)`."""
         bound = self._bindings(read) if isinstance(read.ctx, ast.Load) else []
         if not any(b.value is not None and self._is_first(b.value) for b in bound):
             return False
