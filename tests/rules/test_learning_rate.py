@@ -317,3 +317,19 @@ def test_a_later_rate_grows_by_the_steps_of_its_own_optimizer() -> None:
     assert "first, opt = o.SGD(0.1), o.SGD(0.2 * hvd.size())" in text
     assert "first.learning_rate = 0.05\n" in text
     assert "opt.learning_rate = 0.01 * hvd.size()\n" in text
+
+
+@pytest.mark.parametrize(
+    "made", ["getattr(tf.keras.optimizers, NAME)(learning_rate=0.1)", "build(0.1)", "TABLE[NAME](0.1)"]
+)
+@pytest.mark.parametrize("setting", ["opt.learning_rate = {}", "opt.learning_rate.assign({})", "opt.lr = {}"])
+@pytest.mark.parametrize("tail", [COMPILED, LOOP], ids=["fit", "tape"])
+def test_a_later_rate_of_an_optimizer_that_something_unseen_makes(made: str, setting: str, tail: str) -> None:
+    program = TF + "from lib import build, TABLE, NAME\n" + MODEL + f"opt = {made}\n"
+    text = plan_of(program + setting.format("0.05") + "\n" + tail).text
+    assert setting.format("0.05 * hvd.size()") in text
+
+
+def test_a_rate_of_something_else_that_something_unseen_makes() -> None:
+    program = TF + "from lib import build, settings\n" + MODEL + "opt = build(0.1)\nconfig = settings()\n"
+    assert "config.lr = 0.05\n" in plan_of(program + "config.lr = 0.05\n" + LOOP).text

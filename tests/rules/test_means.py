@@ -161,7 +161,56 @@ def test_a_stopper_with_a_method_step_is_no_game() -> None:
         + EPOCHS.format("    if stopper.step(np.mean(losses)):\n        break\n")
     ).text
     assert "SGD(0.1 * hvd.size())" in text.replace("learning_rate=", "")
-    assert "if any_rank(stopper.step(np.mean(losses))):" in text
+    assert "if stopper.step(mean_over_ranks(np.mean(losses))):" in text
+
+
+PLATEAU = """
+class Plateau:
+    def __init__(self):
+        self.best, self.bad = None, 0
+    def {0}(self, value):
+        if self.best is None or value < self.best * 0.99:
+            self.best, self.bad = value, 0
+            return False
+        self.bad += 1
+        if self.bad > 2:
+            opt.learning_rate.assign(opt.learning_rate * 0.5)
+        return self.bad > 5
+plateau = Plateau()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "loop", "averaged"),
+    [
+        ("see", "    value = np.mean(losses)\n    plateau.see(value)\n", "    value = mean_over_ranks(np.mean(losses))\n"),
+        ("see", "    plateau.see(np.mean(losses))\n", "    plateau.see(mean_over_ranks(np.mean(losses)))\n"),
+        ("__call__", "    value = np.mean(losses)\n    if plateau(value):\n        break\n",
+         "    value = mean_over_ranks(np.mean(losses))\n"),
+        ("see", "    total = 0.0\n    for loss in losses:\n        total += float(loss)\n"
+         "    if plateau.see(total / len(losses)):\n        break\n",
+         "    if plateau.see(mean_over_ranks(total / len(losses))):\n"),
+    ],
+)  # fmt: skip
+def test_what_a_function_of_the_program_decides_by(name: str, loop: str, averaged: str) -> None:
+    plan = plan_of("import numpy as np\n" + TAPE + PLATEAU.format(name) + EPOCHS.format(loop))
+    assert averaged in plan.text
+    assert "any_rank" not in plan.text
+    assert all(c.sure for c in plan.changes)
+
+
+def test_what_a_turn_comes_to_only_where_it_is_not_left_before() -> None:
+    plan = plan_of(
+        "import numpy as np\n"
+        + TAPE
+        + "best = None\n"
+        + EPOCHS.format(
+            "    mean = np.mean(losses)\n    if best is None or mean < best:\n        best = mean\n        continue\n"
+            "    opt.learning_rate.assign(opt.learning_rate * 0.5)\n"
+        )
+    )
+    assert "    mean = mean_over_ranks(np.mean(losses))\n" in plan.text
+    assert all(c.sure for c in plan.changes)
 
 
 def test_what_is_measured_every_so_many_steps() -> None:

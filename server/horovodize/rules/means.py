@@ -17,7 +17,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument, end, position
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, end, position
 
 _WHAT = "Decide by the mean over all ranks"
 _WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
@@ -133,9 +133,30 @@ def _measured(draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = F
                 of_leaf = _assigned(draft, leaf, seen)
         if of_leaf is None and is_number and _is_of_rows(draft, leaf):
             of_leaf = {leaf}
+        if of_leaf is None and isinstance(leaf, ast.Call):
+            of_leaf = _returned(draft, leaf, seen)
         if of_leaf is None:
             return None
         found |= of_leaf
+    return found
+
+
+def _returned(draft: Draft, call: ast.Call, seen: set[ast.AST]) -> set[Measured] | None:
+    """The same of what a function of the program gives, `if plateau(mean):`, by what it returns and what decides that."""
+    function, found = draft.values.callee(call), set[Measured]()
+    returned = draft.values.returned(function) if isinstance(function, FUNCTIONS) else []
+    if not returned or function in seen or function is None:
+        return None
+    seen.add(function)
+    for value in returned:
+        tests = [test for test, _ in draft.syntax.conditions(value)]
+        if not all(isinstance(test, ast.If) for test in tests):
+            return None
+        for e in (value, *(test.test for test in tests if isinstance(test, ast.If))):
+            part = _measured(draft, e, seen) if differing(draft, e) else set()
+            if part is None:
+                return None
+            found |= part
     return found
 
 
@@ -185,6 +206,12 @@ def _set_by(
         if b.anchor in seen:
             continue
         seen.add(b.anchor)
+        if b.kind == "parameter":
+            passed = _passed(draft, b, seen, is_number)
+            if passed is None:
+                return None
+            found |= passed
+            continue
         if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
             return None
         around = (test.test for test, _ in draft.syntax.conditions(b.statement) if isinstance(test, ast.If))
@@ -193,6 +220,22 @@ def _set_by(
                 return None
             found |= part
     return found if bound else None
+
+
+def _passed(draft: Draft, parameter: Binding, seen: set[ast.AST], is_number: bool) -> set[Measured] | None:
+    """The same of a parameter, by what all calls pass for it: `plateau(total / n)`, `def __call__(self, value):`"""
+    given, found = draft.values.passed(parameter), set[Measured]()
+    for e in given:
+        if isinstance(e, (ast.Name, ast.Attribute)):
+            part = _measured(draft, e, seen, number=is_number)
+        elif differing(draft, e):
+            part = {e} if is_number and _is_of_rows(draft, e) else None
+        else:
+            part = set()
+        if part is None:
+            return None
+        found |= part
+    return found if given else None
 
 
 def _assigned(draft: Draft, variable: ast.Name | ast.Attribute, seen: set[ast.AST]) -> set[Measured] | None:
@@ -225,11 +268,18 @@ def _of_value(draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool) -> 
     )
     if is_made and (not b.path or value is not b.value):
         behind = _measured(draft, value, set(seen), number=is_number)
-        by_name = (Binding, Total) if isinstance(value, ast.Name) else (Binding,)
+        by_name: tuple[type, ...] = (Binding, Total) if isinstance(value, ast.Name) else (Binding,)
+        if isinstance(value, ast.Name) and _is_parameter(draft, value):
+            by_name = (*by_name, ast.expr)  # averaged where it is passed
         if behind is not None and all(isinstance(m, by_name) for m in behind):
             return behind
     is_plain = is_number and isinstance(b.anchor, (ast.Name, ast.Attribute))
     return {b} if is_plain and _is_of_rows(draft, value) else None
+
+
+def _is_parameter(draft: Draft, name: ast.Name) -> bool:
+    bound = draft.module.scopes.reaching(name)
+    return bool(bound) and all(b.kind == "parameter" for b in bound)
 
 
 def _part(b: Binding) -> ast.expr:

@@ -18,7 +18,7 @@ from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, 
 from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import CALLABLES, Loop, argument, arguments
+from horovodize.summary.syntax import CALLABLES, Loop, argument, arguments, end, position
 
 _WHAT = "Change what training depends on, on all ranks together"
 _WHY = "Ranks that train with different settings train different models."
@@ -41,7 +41,9 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     for decision in _decisions(draft, loop):
         if _is_agreed(draft, decision) or cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
-        inside = [] if draft.drive.in_traced(decision) else _inside(decision)
+        inside = (
+            [] if draft.drive.in_traced(decision) else [*_inside(decision), *_passed_over(draft, decision)]
+        )
         if not any(_sets(draft, n, fed) for n in inside) and not (
             any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
         ):
@@ -112,6 +114,15 @@ def _inside(root: ast.AST) -> list[ast.AST]:
         if not isinstance(n, (*CALLABLES, ast.ClassDef)):
             todo += ast.iter_child_nodes(n)
     return found
+
+
+def _passed_over(draft: Draft, decision: ast.If) -> list[ast.AST]:
+    """What does not run where a decision ends a function or a turn: `if mean < best: return`, and what comes after it."""
+    ends = {type(n) for n in _inside(decision)} & {ast.Return, ast.Continue}
+    loop = next(iter(draft.syntax.loops(decision)), None)
+    within = draft.syntax.function(decision) if ast.Return in ends else loop
+    rest = _inside(within) if ends and within is not None else []
+    return [n for n in rest if isinstance(n, (ast.stmt, ast.expr)) and position(n) > end(decision)]
 
 
 def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
