@@ -100,3 +100,28 @@ def test_a_sum_that_has_to_come_to_a_number_exactly_is_asked_about(test: str) ->
     assert ["exactly" in c.doubt for c in asked] == [True]
     assert " * hvd.size())" in plan.text
     assert "round(" in plan.text
+
+
+ROWS = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(4)
+seen = 0
+for epoch in range(9):
+    for x, y in ds:
+        late = {}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2) * (2.0 if late else 1.0)
+        weights = model.trainable_variables
+        opt.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        seen += len(x)
+"""
+
+
+@pytest.mark.parametrize("test", ["seen >= 1000", "1000 < seen", "int(seen) > args.warm"])
+def test_rows_that_count_for_all_ranks_are_compared_as_they_are(test: str) -> None:
+    text = plan_of(ROWS.format(test)).text
+    assert f"        late = {test}\n" in text
+    assert "        seen += len(x) * hvd.size()\n" in text

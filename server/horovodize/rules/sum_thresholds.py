@@ -46,6 +46,8 @@ def apply(draft: Draft) -> None:
         for one, other in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
             if draft.was(one, Amount) or not _is_threshold(draft, other):
                 continue
+            if counted.all_of(draft, one) is not None:
+                continue  # rows of all ranks: `seen += len(x) * hvd.size()`
             if _is_sum(draft, one, divided, _DEPTH):
                 draft.decide(one, Counted("G5"))
                 span = draft.module.span(one)
