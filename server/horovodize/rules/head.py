@@ -311,9 +311,10 @@ def _pinning(draft: Draft, tree: ast.Module, written: str, helpers: dict[str, st
         return _pin_process(draft, tf) if tree is draft.module.tree else []
     if draft.config_to_make is None:
         return []
-    wanted = tree is draft.module.tree and any(
+    in_helpers = (
         draft.config_to_make[0] in line for h, n in helpers.items() for line in helper_lines(draft, h, n, tf)
     )
+    wanted = tree is draft.module.tree and (keras_session.is_wanted(draft) or any(in_helpers))
     if len(draft.syntax.trees) == 1 or wanted or _mentions(written, draft.config_to_make[0]):
         return _pin_sessions(draft)
     return []

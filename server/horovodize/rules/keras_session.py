@@ -69,8 +69,9 @@ def keras_name(draft: Draft) -> str:
 
 def _backend(draft: Draft, v1: str) -> str:
     """What Keras' backend is called; it is imported if it is not."""
+    script = set(ast.walk(draft.module.tree))  # and no other file of its project
     for binding in draft.module.scopes.imports:
-        if draft.syntax.function(binding.statement) is None:
+        if binding.statement in script and draft.syntax.function(binding.statement) is None:
             if binding.imported in ("keras.backend", "tensorflow.keras.backend"):
                 return binding.name
             if binding.imported in ("keras", "tensorflow.keras") and isinstance(
@@ -80,7 +81,8 @@ def _backend(draft: Draft, v1: str) -> str:
     if not uses_standalone_keras(draft):
         return f"{v1}.keras.backend"
     name = draft.fresh("backend")
-    draft.extra_imports.append(f"from keras import backend as {name}")
+    line = "from keras import backend"
+    draft.extra_imports.append(line if name == "backend" else f"{line} as {name}")
     return name
 
 
