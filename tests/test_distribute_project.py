@@ -342,7 +342,9 @@ def train(n):
 
 
 OLD = "import numpy as np\nimport tensorflow as tf\nfrom net import build\nwriter = tf.summary.FileWriter('logs')\n"
-OLD += "model = build()\nfor i in range(1000):\n    model.train_on_batch(rows[np.random.randint(0, 9, 4)], 1)\n"
+OLD += (
+    "model = build()\nfor i in range(1000):\n    model.train_on_batch(rows[np.random.randint(0, 9, 4)], 1)\n"
+)
 NET = "from keras.models import Sequential\nfrom keras import backend as K\n\n\ndef build():\n    model = Sequential()\n"
 NET += "    model.compile('sgd', K.square)\n    return model\n"
 
@@ -352,7 +354,10 @@ def test_the_session_of_keras_is_told_its_gpu_in_the_script(own: str, backend: s
     """What the backend is called there counts, and not what another file calls it."""
     after = changed(result(own + OLD, net=NET))
     text = after["/p/train.py"]
-    assert "config.gpu_options.visible_device_list = str(hvd.local_rank())" in text or "visible_device_list=str(" in text
+    assert (
+        "config.gpu_options.visible_device_list = str(hvd.local_rank())" in text
+        or "visible_device_list=str(" in text
+    )
     assert f"\n{backend}.set_session(tf.Session(config=config))\n" in text
     assert ("from keras import backend\n" in text) is (not own)
     assert "set_session" not in after["/p/net.py"]
