@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import PRESENCE, Calls
+from horovodize.facts.class_attributes import of_class
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.fit_metrics import FitMetrics
@@ -261,7 +262,7 @@ class Flow:
             step.ask(e.value, (), True)
             return
         name = self.names.of(e)
-        bindings = [*self.values.attribute_bindings(e), *self._of_class(e)]
+        bindings = [*self.values.attribute_bindings(e), *of_class(self.module, e)]
         for b in bindings:
             self._binding(step, b, e, item)
         for kept in given_whole(self.module, e.value) if bindings else ():
@@ -290,20 +291,6 @@ class Flow:
             step.ask(kept, item.path, item.size)
         if len(made_with) != 1 or len(self.values.origins(e.value)) != 1:
             step.ask(e.value)  # which object it is; of one alone it doesn't matter what else it was given
-
-    def _of_class(self, e: ast.Attribute) -> list[Binding]:
-        """What a class says its objects have: `class Config: epochs = 10`."""
-        return [
-            b
-            for c in self._classes(e.value)
-            for b in self.scopes.names[c].get(e.attr, ())
-            if b.kind == "assign"
-        ]
-
-    def _classes(self, e: ast.expr) -> list[ast.ClassDef]:
-        named = [o.node for o in self.values.origins(e) if isinstance(o.node, ast.ClassDef)]
-        own = [m for m in self.values.receiver(e) if isinstance(m, ast.ClassDef)]
-        return [c for n in dict.fromkeys([*named, *own]) for c in self.values.family(n)]
 
     def _made_with(self, e: ast.Attribute) -> list[ast.expr]:
         """What an object was given under the name of an attribute: `Config(epochs=n).epochs`."""

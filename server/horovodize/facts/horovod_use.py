@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePath
 
+from horovodize.facts.class_attributes import constant_of_class
 from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
@@ -209,6 +210,8 @@ class HorovodUse:
                 return 1
             case ast.Attribute() if self._is_argument(e):
                 return 0
+            case ast.Attribute() if (value := constant_of_class(self.module, e)) is not None:
+                return self._factor(value, depth + 1)
             case ast.Name() if changed := self._changed_by(e):
                 return self._factor_after(changed, depth)
             case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:

@@ -49,7 +49,41 @@ for x in tf.data.Dataset.range(1000).batch(10).take(100 // hvd.size()):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+
+class Config:
+    rate = 0.01
+
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(Config.rate)), "mse")  # HVD308
+model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
+```
+
 ## Near misses
+```python
+from dataclasses import dataclass
+
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+
+@dataclass
+class Config:
+    rate: float = 0.01
+
+
+hvd.init()
+config = Config(rate_of_all_ranks())
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(config.rate)), "mse")
+model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -110,6 +144,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.class_attributes import constant_of_class
 from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
@@ -119,6 +154,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary import LoopKind, TrainingLoop
 from horovodize.summary.syntax import argument
+from horovodize.summary.values import Origin
 
 _DECAYS = ("ExponentialDecay", "CosineDecay", "CosineDecayRestarts", "PolynomialDecay", "InverseTimeDecay")
 
@@ -129,9 +165,9 @@ def find(context: Context) -> Iterator[Violation]:
         return
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return
-    for wrapper, given in _optimizers(context):
+    for wrapper, given in averaging(context):
         rates = [_first_of(context, rate) for rate in given]
-        constant = [o for rate in rates for o in context.values.origins(rate)]
+        constant = [o for rate in rates for o in _made_of(context, rate)]
         if (
             rates
             and not sums(context, wrapper)
@@ -147,12 +183,18 @@ def find(context: Context) -> Iterator[Violation]:
             )
 
 
+def _made_of(context: Context, rate: ast.expr) -> list[Origin]:
+    """What a rate may be: also what a class says that its objects have."""
+    by_class = constant_of_class(context.module, rate)
+    return context.values.origins(by_class if by_class is not None else rate)
+
+
 def _asked(context: Context) -> list[ast.expr]:
     """Where the number of ranks is read."""
     return [node for name in ("size", "local_size") for node in context.module.loads.get(name)]
 
 
-def _optimizers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+def averaging(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """What trains on all ranks' gradients, and its rates: wrapped optimizers, and plain ones that a wrapped tape feeds."""
     use = context.facts.horovod
     for wrapper in use.wrapped:

@@ -39,7 +39,49 @@ for x in tf.data.Dataset.range(1000).batch(10):  # HVD320
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Data:
+    def __init__(self):
+        (x, y), _ = tf.keras.datasets.mnist.load_data()
+        self.rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x, y in Data().rows.take(100):  # HVD320
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Data:
+    def __init__(self, rank):
+        (x, y), _ = tf.keras.datasets.mnist.load_data()
+        self.rows = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), rank).batch(32)
+
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x, y in Data(hvd.rank()).rows.take(100):
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -125,14 +167,14 @@ def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
         if update.step_of is None:
             ways = context.ways(update.call)
             loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
-            data = _counted(context, loop.iter) if isinstance(loop, ast.For) else None
+            data = gone_through(context, loop.iter) if isinstance(loop, ast.For) else None
             if data is not None and context.facts.feeding.kinds.pipelines.is_dataset(data):
                 yield update.call, data, False
 
 
-def _counted(context: Context, gone_through: ast.expr) -> ast.expr:
+def gone_through(context: Context, data: ast.expr) -> ast.expr:
     """What a loop takes its batches from: `rows` of `enumerate(rows)`."""
-    inner = gone_through
+    inner = data
     while isinstance(inner, ast.Call) and context.is_builtin(inner.func, "enumerate", "iter") and inner.args:
         inner = inner.args[0]
     return inner
@@ -145,6 +187,8 @@ def _is_same(context: Context, node: ast.AST) -> bool:
             return False
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             bindings = context.scopes.reaching(node)
+            if any(isinstance(context.values.callee(c), ast.ClassDef) for c in context.values.calls(node)):
+                return _is_of_seen_attribute(context, node)
             return context.holds_seen_attribute(node) or all(
                 b.kind != "parameter" or context.values.passed(b) for b in bindings
             )
@@ -157,7 +201,17 @@ def _is_same(context: Context, node: ast.AST) -> bool:
         return context.values.callee(node) is None
     if isinstance(context.values.callee(node), FUNCTIONS):
         return True  # what it returns is among the parts
+    if isinstance(
+        context.values.callee(node), ast.ClassDef
+    ):  # `Data().rows`, or `data = Data()`: its name is asked, too
+        return _is_of_seen_attribute(context, node) or isinstance(context.syntax.parent[node], ast.Assign)
     return context.is_builtin(node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple")
+
+
+def _is_of_seen_attribute(context: Context, e: ast.expr) -> bool:
+    """Whether nothing is taken of an object but an attribute that the file sets: what that is is among the parts."""
+    whole = context.syntax.parent[e]
+    return isinstance(whole, ast.Attribute) and bool(context.values.attribute_bindings(whole))
 
 
 def _shuffles(context: Context, nodes: list[ast.AST]) -> Iterator[ast.Call]:

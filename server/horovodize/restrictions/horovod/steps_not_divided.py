@@ -6,7 +6,8 @@ epoch, which takes as long as before. What counts epochs (schedules, patience) t
 
 ## When it is reported
 On the `steps_per_epoch` of a `fit` that is made without size(), where the rate grows by size(), over data without an end
-(`repeat()`), and on the `steps` of an Estimator's training over such arrays (`num_epochs=None`).
+(`repeat()`), on the `steps` of an Estimator's training over such arrays (`num_epochs=None`), on the number of turns of loops
+over such data (`take(n)`, or `range(n)` around `next(batches)`), and on the steps after which a `StopAtStepHook` ends.
 
 ## Quick fix
 Divide the steps: `steps_per_epoch=steps // hvd.size()`.
@@ -39,7 +40,50 @@ rows = tf.compat.v1.estimator.inputs.numpy_input_fn({"x": x}, y, batch_size=10, 
 estimator.train(rows, steps=100, hooks=[hvd.BroadcastGlobalVariablesHook(0)])  # HVD321
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().shuffle(1000).batch(10).take(500):  # HVD321
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 * hvd.size()))
+train = optimizer.minimize(loss, global_step=tf.train.get_or_create_global_step())
+hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=20000)]  # HVD321
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+batches = iter(tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10))
+for step in range(500 // hvd.size()):
+    x = next(batches)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -93,21 +137,101 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
+from horovodize.restrictions.horovod.rate_not_scaled import averaging
+from horovodize.restrictions.horovod.same_batches import gone_through
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary import LoopKind
 from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
+_LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
+_ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
+_HOOK = "tensorflow.compat.v1.train.StopAtStepHook"
 
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not any(use.factor(rate) == 1 for wrapper in use.wrapped for rate in use.rates(wrapper)):
+    if not any(use.factor(rate) == 1 for _, rates in averaging(context) for rate in rates):
         return
     yield from _fits(context)
     yield from _estimators(context)
+    yield from _loops(context)
+    yield from _hooks(context)
+
+
+def _loops(context: Context) -> Iterator[Violation]:
+    """The turns of a loop whose steps take batches of data without an end."""
+    for training in context.loops:
+        ways = context.ways(training.node) if training.kind in _LOOPS else []
+        around = [loop for frame in ways[0] for loop in frame.loops] if len(ways) == 1 else []
+        numbers = [_turns(context, loop) for loop in around]
+        if not numbers or not context.facts.horovod.runs(training.node):
+            continue
+        if all(n is not None and is_of_one(context, n) and not is_one(n) for n in numbers):
+            inner = numbers[0]
+            if inner is not None and _is_endless_loop(context, training.node, around[0]):
+                yield _undivided(context, inner, "the steps of the loop")
+
+
+def _turns(context: Context, loop: ast.AST) -> ast.expr | None:
+    """How many turns a loop has, as it is written: the bound of a `range`, or what is taken of a data set."""
+    if not isinstance(loop, ast.For):
+        return None
+    if isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range"):
+        return loop.iter.args[0] if len(loop.iter.args) == 1 else None
+    pipelines = context.facts.feeding.kinds.pipelines
+    data = gone_through(context, loop.iter)
+    taken = [
+        e for e in pipelines.trail(data) if isinstance(e, ast.Call) and context.names.last(e.func) == "take"
+    ]
+    return argument(taken[0], "count", 0) if len(taken) == 1 else None
+
+
+def _is_endless_loop(context: Context, step: ast.Call, loop: ast.AST) -> bool:
+    """Whether a loop would go on without its number: it goes through a data set without an end, or takes its batches of one."""
+    pipelines = context.facts.feeding.kinds.pipelines
+    assert isinstance(loop, ast.For)
+    if not (isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range")):
+        return is_endless_after(pipelines, step, gone_through(context, loop.iter))
+    made = [c for e in context.facts.steps.of(step).batches for c in _asked(context, e)]
+    return bool(made) and all(is_endless_after(pipelines, step, data) for data in made)
+
+
+def _asked(context: Context, batch: ast.AST) -> Iterator[ast.expr]:
+    """The data sets of the iterators that a batch is asked of: `next(batches)`, `iterator.get_next()`."""
+    for call in (n for n in ast.walk(batch) if isinstance(n, ast.Call)):
+        of = (
+            call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "get_next" else None
+        )
+        if context.is_builtin(call.func, "next") and call.args:
+            of = call.args[0]
+        for made in context.values.calls(of) if of is not None else ():
+            if made.args and (
+                context.is_builtin(made.func, "iter") or context.names.last(made.func) in _ITERATORS
+            ):
+                yield made.args[0]
+
+
+def _hooks(context: Context) -> Iterator[Violation]:
+    """The step with which a `StopAtStepHook` ends a session."""
+    for hook in context.module.calls_of(_HOOK):
+        number = argument(hook, "num_steps", 0) or argument(hook, "last_step", 1)
+        if number is None or has_unpacking(hook) or not context.facts.horovod.runs(hook):
+            continue
+        if is_of_one(context, number) and not is_one(number):
+            yield _undivided(context, number, "the steps until it ends")
+
+
+def _undivided(context: Context, number: ast.expr, what: str) -> Violation:
+    return RESTRICTION.at(
+        context,
+        number,
+        f"each rank does all of {what}, which takes as long as with one: consider them divided by `hvd.size()`",
+        fixes=[_fix(context, number)],
+    )
 
 
 def _estimators(context: Context) -> Iterator[Violation]:
