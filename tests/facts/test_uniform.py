@@ -86,6 +86,9 @@ UNIFORM = {
     "arguments that do not parse": "try:\n    n = int(sys.argv[1])\nexcept (IndexError, ValueError):\n    n = 3\nn",
     "a bare handler around that": "try:\n    n = int(sys.argv[1])\nexcept:\n    n = 3\nn",
     "a seed": "random.seed(7)\nrandom.randint(3, 9)",
+    "a seed before a function that draws": "def draw():\n    return random.random()\nrandom.seed(7)\ndraw()",
+    "a seed in the main function": "def main():\n    random.seed(7)\n    return random.random()\nmain()",
+    "a seed in a loop around": "def seed():\n    random.seed(7)\nfor _ in range(3):\n    seed()\n    n = random.random()\nn",
     "NumPy's seed": "np.random.seed(3)\nnp.random.rand()",
     "a seed that is an option": "p = argparse.ArgumentParser()\np.add_argument('--seed', type=int, default=7)\nargs = p.parse_args()\nnp.random.seed(args.seed)\nnp.random.rand()",
     "a seed behind a function": "def seed(n):\n    random.seed(n)\nseed(3)\nrandom.random()",
@@ -140,6 +143,15 @@ VARIES = {
     "whether two things of a layer's are the same": (Source.ROWS, "dense = tf.keras.layers.Dense(1)\ndense(load_data()) is load_data()"),
     "a draw": (CHANCE, "random.randint(3, 9)"),
     "a draw before its seed": (CHANCE, "n = random.randint(3, 9)\nrandom.seed(3)\nn"),
+    "a draw before the call of what seeds": (CHANCE, "def look():\n    random.seed(3)\nn = random.randint(3, 9)\nlook()\nn"),
+    "a draw in a function that runs before": (
+        CHANCE,
+        "def draw():\n    return random.random()\nn = draw()\nrandom.seed(3)\nn",
+    ),
+    "a draw that only a function seeds which nothing calls": (
+        CHANCE,
+        "def look():\n    random.seed(3)\nrandom.randint(3, 9)",
+    ),
     "a draw whose seed is drawn": (CHANCE, "np.random.seed(np.random.randint(100))\nnp.random.rand()"),
     "a seed of a class that may be None": (
         CHANCE,

@@ -275,6 +275,21 @@ def test_sources_in_one_order_get_none(source: str) -> None:
     assert loop.format(f"shard_stream({source})") in divide(head + loop.format(source)).text
 
 
+@pytest.mark.parametrize(
+    ("seeding", "is_seeded"),
+    [
+        ("tf.random.set_seed(1)\n", True),
+        ("def seed():\n    tf.random.set_seed(1)\nseed()\n", True),
+        ("def look():\n    tf.random.set_seed(1)\n", False),  # never called
+        ("if args.seed:\n    tf.random.set_seed(args.seed)\n", False),
+    ],
+)
+def test_a_seed_that_the_program_may_not_give_is_none(seeding: str, is_seeded: bool) -> None:
+    source = "tf.data.experimental.make_csv_dataset('a.csv', 8)"
+    text = divide(HEAD + seeding + f"for x, y in {source}:\n    step(x, y)\n").text
+    assert (f"shuffle_seed={SOURCE_SEED}" not in text) is is_seeded
+
+
 def test_parts_of_what_a_source_gives_are_in_the_order_of_the_source() -> None:
     made = "(train, test), info = tfds.load('mnist', split=['train', 'test'], with_info=True, shuffle_files=True{})\n"
     head = HEAD + "import tensorflow_datasets as tfds\n"

@@ -22,6 +22,7 @@ from horovodize.summary.syntax import argument, arguments, is_main_guard, positi
 
 if TYPE_CHECKING:
     from horovodize.facts.uniform import Uniformity
+    from horovodize.summary.call_paths import Frame
 
 # Of Python's and NumPy's functions those that give several numbers whatever they are given.
 _SEVERAL = {
@@ -275,11 +276,26 @@ class Draws:
         return all(any(is_under_test(frame.node) for frame in way) for way in ways)
 
     def _comes_after(self, seed: ast.Call, draw: ast.AST) -> bool:
-        syntax = self.module.syntax
-        same = syntax.function(seed) is syntax.function(draw)
-        return (
-            same and isinstance(draw, ast.expr) and position(draw) < position(seed) and not syntax.loops(draw)
-        )
+        """Whether the program may come to a draw before it seeds, or never seeds: in a function that nothing calls."""
+        seeding = self.uniformity.drive.ways(seed)
+        return any(not any(self._is_before(s, d) for s in seeding) for d in self.uniformity.drive.ways(draw))
+
+    def _is_before(self, first: tuple[Frame, ...], then: tuple[Frame, ...]) -> bool:
+        """Whether one way through the program comes to its end before another; each is given from its end outwards."""
+        for one, other in zip(reversed(first), reversed(then), strict=False):
+            if one.function is not other.function:
+                return (
+                    one.function is None
+                )  # what is called from elsewhere runs later than a module's own statements
+            if one.node is not other.node:
+                file = self._file(one.node)
+                if file is not self._file(other.node):
+                    return file is not self.module.tree  # the script's own statements come after its imports
+                return _at(one.node) < _at(other.node) or bool(other.loops)
+        return False
+
+    def _file(self, node: ast.AST) -> ast.AST:
+        return [node, *self.module.syntax.ancestors(node)][-1]
 
     def gives_one(self, call: ast.Call, last: str) -> bool:
         """Whether a draw gives a single value, rather than an array of them."""
@@ -289,6 +305,10 @@ class Draws:
         if last in _SHAPED:
             return not call.args
         return len(call.args) < (2 if last in _ONE_BEFORE_SIZE else 3)
+
+
+def _at(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:

@@ -60,8 +60,8 @@ _MEASURED = (
     "measure by a dataset of its own"
 )
 _WHY_BATCHES = "All ranks together take the batches that one process took, so rate and steps stay."
-_SEEDS = ("tensorflow.random.set_seed", "tensorflow.compat.v1.set_random_seed", "tensorflow.keras.utils.set_random_seed",
-          "tensorflow.compat.v1.random.set_random_seed", "tensorflow.random.set_random_seed")  # fmt: skip
+_DRAWS = "tensorflow.random.uniform"  # draws by the seed that shuffles without one of their own go by
+_GRAPH_SEEDS = ("tensorflow.compat.v1.set_random_seed", "tensorflow.compat.v1.random.set_random_seed")
 
 
 def apply(draft: Draft) -> None:
@@ -368,7 +368,9 @@ def _seed_source(draft: Draft, call: ast.Call) -> None:
 
 
 def _add_seed(draft: Draft, call: ast.Call, seed: str = "seed={}") -> None:
-    if has_unpacking(call) or draft.module.calls_of(*_SEEDS):
+    if has_unpacking(call) or draft.module.calls_of(*_GRAPH_SEEDS):
+        return
+    if draft.uniform.draws.is_seeded(_DRAWS, call):
         return
     if not draft.decide(call.func, Agreed("D1", How.SEED)):
         return
