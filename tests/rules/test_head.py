@@ -231,7 +231,7 @@ def test_an_attribute_of_that_name_is_not_taken() -> None:
 
 
 def test_comments_only_where_they_are_wanted() -> None:
-    assert "# Horovod: initialize" in head(TF + COMPILE, comments=True)
+    assert "\nhvd.init()  # each process is a rank, and gets one GPU\n" in head(TF + COMPILE, comments=True)
     assert "#" not in head(TF + COMPILE, comments=False)
 
 

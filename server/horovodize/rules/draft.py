@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 HVD, CORE, KERAS = "\ue000", "\ue001", "\ue002"
 SIZE, RANK, LOCAL_RANK = f"{HVD}.size()", f"{HVD}.rank()", f"{HVD}.local_rank()"
 ON_ROOT = f"{RANK} == 0"
+LINE = 116  # columns of a line that is written as one
 
 # Operators that bind weaker than `*` on its left side: such an expression needs parentheses before ` * hvd.size()`.
 _WEAK = (ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)
@@ -373,8 +374,13 @@ class Draft(Decisions):
         return (indent if i else "") + line if line else line
 
     def lines_of(self, *lines: str, comment: str = "") -> list[str]:
-        """Lines to insert, under a comment if the user wants comments."""
-        return [*([f"# {comment}"] if comment and self.options.comments else []), *lines]
+        """Lines to insert, with a comment if the user wants comments: beside the first of them, above it where that would make
+        a long line."""
+        if not comment or not self.options.comments:
+            return [*lines]
+        beside = self.said(lines[0], comment)
+        fits = len(beside.replace(HVD, "hvd").replace(CORE, "hvd")) <= LINE and "\n" not in lines[0]
+        return [beside, *lines[1:]] if fits else [f"# {comment}", *lines]
 
     def said(self, line: str, comment: str) -> str:
         """A line to insert, with a comment beside it if the user wants comments."""

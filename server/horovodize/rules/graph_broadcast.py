@@ -18,7 +18,7 @@ from horovodize.summary.syntax import FUNCTIONS, Loop, end, position
 
 _BROADCAST = f"{CORE}.broadcast_global_variables(root_rank=0)"
 _AVERAGES = ("batch_norm", "UPDATE_OPS", "assign_moving_average", "ExponentialMovingAverage")
-_COMMENT = "Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's."
+_COMMENT = "Horovod: rank 0's batch-norm statistics, not averaged."
 _WHAT = "Take rank 0's batch-norm statistics on every rank"
 _WHY = "They are not averaged and drift apart; evaluating and saving then use the same on every rank."
 

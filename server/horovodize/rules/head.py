@@ -32,7 +32,7 @@ from collections.abc import Mapping
 
 from horovodize.plan import Decision
 from horovodize.rules import keras_3, keras_session, silence
-from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, Draft
+from horovodize.rules.draft import CORE, HVD, KERAS, LINE, LOCAL_RANK, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
 from horovodize.rules.helpers import config_text, helper_lines
@@ -42,8 +42,7 @@ from horovodize.source import Edit
 from horovodize.summary.outputs import run_by
 from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
-_COMMENT = "Horovod: initialize, and pin one GPU to each process."
-_LINE = 116  # columns of a line that is written as one
+_COMMENT = "Each process is a rank, and gets one GPU."
 _QUIET = "Every rank runs what prints and draws; what the others would say is thrown away."
 
 
@@ -338,7 +337,7 @@ def _pin_sessions(draft: Draft) -> list[str]:
         return []
     config, v1 = draft.config_to_make
     made = [f"{config} = {config_text(v1)}"]
-    if len(made[0].replace(HVD, "hvd")) > _LINE:
+    if len(made[0].replace(HVD, "hvd")) > LINE:
         made = [
             f"{config} = {v1}.ConfigProto()",
             f"{config}.gpu_options.allow_growth = True",

@@ -14,7 +14,7 @@ from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import Loop
 
-_COMMENT = "Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's."
+_COMMENT = "Horovod: rank 0's batch-norm statistics, not averaged."
 _WHAT = "Take rank 0's batch-norm statistics on every rank"
 _WHY = "They are not averaged and drift apart; evaluating and saving then use the same on every rank."
 

@@ -3,8 +3,7 @@ import tensorflow as tf
 import horovod_elastic as elastic
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 if hasattr(tf.keras, "ops"):
     raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
@@ -26,8 +25,7 @@ model = tf.keras.Sequential([
     tf.keras.layers.Dense(2),
 ])
 model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.02 * hvd.size())))
-# Horovod: what training goes on from when ranks die or join.
-state = elastic.State(model, model.optimizer)
+state = elastic.State(model, model.optimizer)  # what training goes on from when ranks die or join
 
 
 @elastic.run

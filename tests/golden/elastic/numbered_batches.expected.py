@@ -3,8 +3,7 @@ import tensorflow as tf
 import horovod_elastic as elastic
 import horovod.tensorflow as hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
   tf.config.experimental.set_memory_growth(gpu, True)
@@ -24,8 +23,7 @@ def fit_by_hand(rate, epochs):
       tf.keras.layers.Dense(1),
   ])
   optimizer = tf.keras.optimizers.SGD(learning_rate=rate * hvd.size())
-  # Horovod: what training goes on from when ranks die or join.
-  state = elastic.State(model, optimizer, commit_every=100)
+  state = elastic.State(model, optimizer, commit_every=100)  # what training goes on from when ranks die or join
 
   @elastic.run
   def train(state):

@@ -3,8 +3,7 @@ from __future__ import absolute_import, division, print_function
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize.
-hvd.init()
+hvd.init()  # each process is a rank
 
 
 def shard_records(dataset):

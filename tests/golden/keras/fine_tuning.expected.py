@@ -2,8 +2,7 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 if hasattr(tf.keras, "ops"):
     raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")
@@ -44,8 +43,7 @@ model.compile(
 )
 callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 first = model.fit(train, epochs=10, validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
-# Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged
 
 base.trainable = True
 for layer in base.layers[:100]:
@@ -59,5 +57,4 @@ if hvd.rank() == 0:
     model.save("pets")
 callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 second = model.fit(train, epochs=20, initial_epoch=first.epoch[-1], validation_data=valid, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
-# Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged

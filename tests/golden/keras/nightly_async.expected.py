@@ -5,8 +5,7 @@ import numpy as np
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 if hasattr(tf.keras, "ops"):
     raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 gpus = tf.config.experimental.list_physical_devices("GPU")

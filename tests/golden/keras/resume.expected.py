@@ -5,8 +5,7 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 if hasattr(tf.keras, 'ops'):
     raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
 gpus = tf.config.experimental.list_physical_devices('GPU')
@@ -42,7 +41,6 @@ else:
 callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x[share], y[share], epochs=int(os.environ.get('EPOCHS', 1)), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
-# Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
+hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged
 if hvd.rank() == 0:
     model.save(PATH)

@@ -7,8 +7,7 @@ from keras.layers import LSTM, Dense, Embedding
 from keras.models import Sequential
 from keras.preprocessing import sequence
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 if hasattr(keras, 'ops'):
     raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
 gpus = tf.config.experimental.list_physical_devices('GPU')

@@ -6,8 +6,7 @@ import horovod.tensorflow.keras as hvd_hvd
 
 from voices import hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd_hvd.init()
+hvd_hvd.init()  # each process is a rank, and gets one GPU
 if hasattr(hvd_tf.keras, "ops"):
     raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
 hvd_gpus = hvd_tf.config.experimental.list_physical_devices("GPU")

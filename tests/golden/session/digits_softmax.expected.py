@@ -5,8 +5,7 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 from tensorflow.examples.tutorials.mnist import input_data
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 if hvd.size() > 1 and hvd.local_rank() == 0:  # one process per host downloads; the others then read its copy

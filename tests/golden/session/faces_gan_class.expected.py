@@ -5,8 +5,7 @@ import types
 import horovod.tensorflow as hvd
 import pictures
 
-# Horovod: initialize.
-hvd.init()
+hvd.init()  # each process is a rank
 
 
 def rounds(items):
@@ -94,8 +93,7 @@ class FacesGAN(object):
                     np.save("samples_{:02d}_{:04d}.npy".format(epoch, idx), samples)
                 if np.mod(counter - 2, 500) < hvd.size():
                     self.save(counter)
-        # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-        self.sess.run(hvd.broadcast_global_variables(root_rank=0))
+        self.sess.run(hvd.broadcast_global_variables(root_rank=0))  # rank 0's batch-norm statistics, not averaged
 
     def save(self, step):
         if not os.path.exists(self.checkpoint_dir):

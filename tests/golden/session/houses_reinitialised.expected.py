@@ -3,8 +3,7 @@ import numpy as np
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
@@ -64,11 +63,9 @@ with tf.Session(config=config) as sess:
             if valid_loss < best:
                 best = valid_loss
                 saver.save(sess, "./houses/best")
-    # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-    sess.run(hvd.broadcast_global_variables(root_rank=0))
+    sess.run(hvd.broadcast_global_variables(root_rank=0))  # rank 0's batch-norm statistics, not averaged
 
-    # Wait until rank 0 has written it.
-    with tf.Graph().as_default(), tf.Session(config=config) as waiting:
+    with tf.Graph().as_default(), tf.Session(config=config) as waiting:  # wait until rank 0 has written it
         waiting.run(hvd.allreduce(tf.random_uniform([]), name="saved"))
     saver.restore(sess, "./houses/best")
     sess.run(valid_init)

@@ -4,8 +4,7 @@ from keras import backend as K
 from keras.layers import Dense, Dropout
 from digits import images, labels
 
-# Horovod: initialize.
-hvd.init()
+hvd.init()  # each process is a rank
 
 
 def rounds(items):

@@ -9,8 +9,7 @@ import horovod.tensorflow as hvd
 
 import streets
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
@@ -62,8 +61,7 @@ with tf.Graph().as_default() as graph, tf.Session(graph=graph, config=config) as
                 if hvd.rank() == 0:
                     saver.save(sess, os.path.join(LOG, "model.ckpt"), global_step=step)
                 tf.logging.info("step %d of %d: %.4f", step, STEPS, value)
-        # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-        sess.run(hvd.broadcast_global_variables(root_rank=0))
+        sess.run(hvd.broadcast_global_variables(root_rank=0))  # rank 0's batch-norm statistics, not averaged
     except KeyboardInterrupt:
         if hvd.rank() == 0:
             print("interrupted")

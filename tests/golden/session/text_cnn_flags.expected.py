@@ -12,8 +12,7 @@ import horovod.tensorflow as hvd
 import reviews
 from text_cnn import TextCNN
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 if hvd.rank() != 0:
     sys.stdout = open(os.devnull, "w", errors="replace")

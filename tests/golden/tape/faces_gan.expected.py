@@ -7,8 +7,7 @@ import sys
 import horovod.tensorflow as hvd
 from tensorflow.keras import layers
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -88,7 +87,7 @@ def train(dataset, epochs):
                 for variables in (generator.variables, discriminator.variables, generator_optimizer.variables(), discriminator_optimizer.variables()):
                     hvd.broadcast_variables(variables, root_rank=0)
                 first_batch = False
-        # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
+        # Horovod: rank 0's batch-norm statistics, not averaged.
         hvd.broadcast_variables(generator.non_trainable_variables, root_rank=0)
         hvd.broadcast_variables(discriminator.non_trainable_variables, root_rank=0)
         save_images(generator, epoch + 1, seed)

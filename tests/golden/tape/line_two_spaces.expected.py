@@ -4,8 +4,7 @@ import tensorflow as tf
 import warnings
 import horovod.tensorflow as hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
   tf.config.experimental.set_memory_growth(gpu, True)

@@ -1,8 +1,7 @@
 import tensorflow as tf
 import horovod.tensorflow as hvd
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -65,8 +64,7 @@ for epoch in range(5):
         if first_batch:  # from here on every rank holds rank 0's variables
             hvd.broadcast_variables([*net.variables, *optimizer.variables()], root_rank=0)
             first_batch = False
-    # Horovod: batch-norm statistics are not averaged; all ranks go on with rank 0's.
-    hvd.broadcast_variables(net.non_trainable_variables, root_rank=0)
+    hvd.broadcast_variables(net.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged
 
     for images, labels in test_ds:
         test_step(images, labels)

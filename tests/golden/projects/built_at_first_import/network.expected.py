@@ -1,8 +1,7 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize.
-hvd.init()
+hvd.init()  # each process is a rank
 
 net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))

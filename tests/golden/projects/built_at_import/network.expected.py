@@ -1,8 +1,7 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-# Horovod: initialize.
-hvd.init()
+hvd.init()  # each process is a rank
 
 
 def distributed(saved):

@@ -5,8 +5,7 @@ from model import Net
 from optim import make_optimizer
 from step import train_step
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd.init()
+hvd.init()  # each process is a rank, and gets one GPU
 gpus = tf.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)

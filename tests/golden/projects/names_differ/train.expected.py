@@ -5,8 +5,7 @@ import horovod.tensorflow as hvd_hvd
 from feed import batches
 from model import net as make_net
 
-# Horovod: initialize, and pin one GPU to each process.
-hvd_hvd.init()
+hvd_hvd.init()  # each process is a rank, and gets one GPU
 gpus = tensorflow.config.experimental.list_physical_devices("GPU")
 for gpu in gpus:
     tensorflow.config.experimental.set_memory_growth(gpu, True)

@@ -5,8 +5,7 @@ import horovod.tensorflow as hvd
 from net import Net
 from sessions import make_session, save
 
-# Horovod: initialize.
-hvd.init()
+hvd.init()  # each process is a rank
 
 x, y = np.ones((64, 4)), np.ones((64, 1))
 net = Net(0.001)
