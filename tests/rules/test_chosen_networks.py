@@ -192,3 +192,46 @@ def test_an_order_that_training_does_not_go_by_is_each_rank_s_own() -> None:
     text = plan_of(OPS.format(turn)).text
     assert "alike" not in text
     assert "\n        random.shuffle(names)\n" in text
+
+
+TASKS = """\
+import itertools
+import numpy as np
+import tensorflow as tf
+def net():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+body, heads = net(), {{"a": net(), "b": net()}}
+names, tasks = list(heads), itertools.cycle(heads)
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(4)
+step = 0
+for epoch in range(9):
+    for x, y in ds:
+        {}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((head(body(x)) - y) ** 2)
+        weights = body.trainable_variables + head.trainable_variables
+        opt.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        step += 1
+"""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "head = heads[names[step % 2]]",
+        "task = names[step % 2]\n        head = heads[task]",
+        "task = next(tasks)\n        head = heads[task]",
+        "head = heads['a'] if step % 2 == 0 else heads['b']",
+    ],
+)
+def test_each_network_that_steps_take_turns_with_gets_rank_0s_weights(chosen: str) -> None:
+    """In all steps of the first epoch: sent once, the other head stayed each rank's own."""
+    lines = plan_of(TASKS.format(chosen)).text.splitlines()
+    assert "first_batch = True" in lines
+    assert "    first_batch = False" in lines
+
+
+def test_a_network_that_stays_the_same_gets_them_once() -> None:
+    text = plan_of(TASKS.format("head = heads['a']")).text
+    assert "\nhvd.broadcast_variables([*body.variables" in text or "            first_batch = False\n" in text

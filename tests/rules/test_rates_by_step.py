@@ -530,3 +530,34 @@ def test_a_function_of_the_step_is_told_the_length_that_it_takes() -> None:
     ).text
     assert "rate_at(count * hvd.size())" in text
     assert "(total * hvd.size() - 50)" in text
+
+
+GIVEN = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(4)
+total = 9 * len(ds)
+def rate(at, of):
+    {convert}
+    return 0.1 * at / 20 if at < 20 else 0.1 * (1 - (at - 20) / (of - 20))
+step = 0
+for epoch in range(9):
+    for x, y in ds:
+        opt.learning_rate.assign(rate({count}, total))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        weights = model.trainable_variables
+        opt.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        step += 1
+"""
+
+
+@pytest.mark.parametrize("convert", ["pass", "at = float(at)", "at, of = float(at), float(of)"])
+@pytest.mark.parametrize("count", ["step", "opt.iterations"])
+def test_what_a_function_is_given_is_told_once(convert: str, count: str) -> None:
+    """Beside a number of steps the count and the length are told, where they are passed; not once more where they are read."""
+    text = plan_of(GIVEN.format(convert=convert, count=count)).text
+    assert f"rate({count} * hvd.size(), total * hvd.size()) * hvd.size())\n" in text
+    assert "    return 0.1 * at / 20 if at < 20 else 0.1 * (1 - (at - 20) / (of - 20))\n" in text

@@ -15,6 +15,7 @@ from horovodize.summary.syntax import Loop
 
 _ORDERS = ("shuffle", "permutation", "sample")
 _GROUPS = (ast.List, ast.Tuple, ast.Set)
+_FAR = 100
 
 
 def choices(draft: Draft) -> Iterator[ast.expr]:
@@ -24,17 +25,29 @@ def choices(draft: Draft) -> Iterator[ast.expr]:
         yield from _choosing(draft, trained, seen)
 
 
-def are_drawn_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> bool:
-    """Whether each turn of a loop draws which network it is that some expressions stand for."""
+def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> bool:
+    """Whether each turn of a loop says which network it is that some expressions stand for: by a draw, by the next of
+    several, by a number of steps that it moves on."""
     seen = set[ast.AST]()
-    found = (choice for e in expressions for choice in _choosing(draft, e, seen))
-    return any(
-        isinstance(reason, Varies)
-        and reason.kind is Source.CHANCE
-        and draft.syntax.inside(reason.where, loop)
-        for choice in found
-        for reason in draft.facts.uniform.reasons(choice)
-    )
+    for choice in [choice for e in expressions for choice in _choosing(draft, e, seen)]:
+        if any(
+            isinstance(reason, Varies)
+            and reason.kind is Source.CHANCE
+            and draft.syntax.inside(reason.where, loop)
+            for reason in draft.facts.uniform.reasons(choice)
+        ):
+            return True
+        if any(_moves_on(draft, n, loop) for n in draft.values.depends([choice], _FAR)):
+            return True
+    return False
+
+
+def _moves_on(draft: Draft, n: ast.AST, loop: Loop) -> bool:
+    """`step % 2` of a count of a loop's steps, `next(tasks)` in its turns."""
+    if isinstance(n, ast.Call):
+        return isinstance(n.func, ast.Name) and n.func.id == "next" and draft.syntax.loops(n)[:1] == [loop]
+    counter = draft.facts.counters.of(n) if isinstance(n, (ast.Name, ast.Attribute)) else None
+    return counter is not None and any(d.loop is loop for d in counter.drivers)
 
 
 def _trained(draft: Draft) -> Iterator[ast.expr]:
@@ -65,6 +78,10 @@ def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[a
             todo += [n.body, n.orelse]
         elif isinstance(n, ast.Attribute):
             todo.append(n.value)
+        elif isinstance(
+            n, (ast.BinOp, ast.List, ast.Tuple, ast.Starred)
+        ):  # `body.weights + heads[task].weights`
+            todo += [part for part in ast.iter_child_nodes(n) if isinstance(part, ast.expr)]
         elif isinstance(n, ast.Call) and draft.uniform.draws.has_stream(n):
             yield n
         elif isinstance(n, ast.Name):
@@ -90,4 +107,4 @@ def _ordering(draft: Draft, iterable: ast.expr | None) -> Iterator[ast.Call]:
             yield call
 
 
-__all__ = ["are_drawn_in", "choices"]
+__all__ = ["are_chosen_in", "choices"]

@@ -42,8 +42,11 @@ def tell_lengths(
         return counts_a_share(draft, n) and not any(map(is_count, draft.values.depends([n], 200)))
 
     found = [*rate_reads.places(draft, rate, lambda n: is_count(n) or is_length(n))]
-    told = [n for n in found if n not in known]
-    for read in told:
+    told = set[ast.AST]()
+    for read in (n for n in found if n not in known):
+        if any(n in told for n in draft.values.depends([read], 200)):
+            continue  # what a function is given is told already where it is passed
+        told.add(read)
         edits = counted.read_as_all(draft, read, rule)
         draft.change(rule, read, what, why, edits, decision=Decision.COUNTED)
     return bool(told)

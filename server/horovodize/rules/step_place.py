@@ -245,7 +245,7 @@ def _not_choosing(
 ) -> Sequence[Loop]:
     """The loops around a step, innermost first, without those next to it whose turns say which model it trains."""
     for i, loop in enumerate(loops):
-        if not chosen_networks.are_drawn_in(draft, loop, expressions) and not any(
+        if not chosen_networks.are_chosen_in(draft, loop, expressions) and not any(
             b.statement is loop for b in _bindings(draft, loop, expressions, way, depth)
         ):
             return loops[i:]
