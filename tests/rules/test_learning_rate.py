@@ -333,3 +333,28 @@ def test_a_later_rate_of_an_optimizer_that_something_unseen_makes(made: str, set
 def test_a_rate_of_something_else_that_something_unseen_makes() -> None:
     program = TF + "from lib import build, settings\n" + MODEL + "opt = build(0.1)\nconfig = settings()\n"
     assert "config.lr = 0.05\n" in plan_of(program + "config.lr = 0.05\n" + LOOP).text
+
+
+GROUPS = {
+    "pairs = [(model, o.SGD(0.1)) for _ in range(2)]": ("pairs[0][1]", "for m, opt in pairs:"),
+    'parts = [{"net": model, "opt": o.SGD(0.1)} for _ in range(2)]': (
+        'parts[-1]["opt"]',
+        "for opt in [p['opt'] for p in parts]:",
+    ),
+    "opts = [o.SGD(0.1), o.SGD(0.2)]": ("opts[k]", "for opt in opts:"),
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("setting", ["{}.learning_rate = {}", "{}.learning_rate.assign({})"])
+def test_a_later_rate_of_one_of_a_group_of_optimizers(group: str, setting: str) -> None:
+    one, each = GROUPS[group]
+    steps = "for x in data:\n    " + each + "\n        " + STEP.replace("\n", "\n        ").rstrip() + "\n"
+    text = plan_of(TF + MODEL + group + "\n" + setting.format(one, "0.05") + "\n" + steps).text
+    assert setting.format(one, "0.05 * hvd.size()") in text
+
+
+def test_a_rate_in_a_group_of_settings_beside_optimizers() -> None:
+    group = 'part = {"opt": o.SGD(0.1), "settings": build()}\nopt = part["opt"]\n'
+    text = plan_of(TF + MODEL + group + 'part["settings"].lr = 0.05\n' + LOOP).text
+    assert 'part["settings"].lr = 0.05\n' in text

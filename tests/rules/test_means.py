@@ -48,7 +48,7 @@ else:
 @pytest.mark.parametrize(
     "measured", ["np.mean(losses)", "total / n", "float(np.mean(losses))", "max(0.1, total / n)"]
 )
-@pytest.mark.parametrize("then", ["break", "opt.learning_rate = 0.01"])
+@pytest.mark.parametrize("then", ["break", "opt.learning_rate = 0.01", "opt.learning_rate, bad = 0.01, 0"])
 def test_patience_goes_by_the_mean(measured: str, then: str) -> None:
     text = text_of(PATIENCE.format(measured, then))
     assert "    mean = mean_over_ranks(" in text

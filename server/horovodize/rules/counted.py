@@ -281,6 +281,10 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
     for n in (part for part in parts if part not in own):
         bound = draft.values.bindings(n) if isinstance(n, (ast.Name, ast.Attribute)) else []
         unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"
+        if (
+            isinstance(n, ast.Attribute) and not bound
+        ):  # of what can't be seen: `step.calls`, where `g.calls += 1`
+            unseen = any(b.kind == "augment" for b in draft.module.scopes.attributes.get(n.attr, ()))
         if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
             return False
         if any(b.kind == "item" for b in bound) and _is_one_of_many(draft, n, bound):

@@ -1,7 +1,8 @@
-"""Whether `x.optimizer` is the optimizer of a model, `model.optimizer.lr`, or the settings of one, `config.optimizer.lr`.
+"""Which of what a program holds is an optimizer, where it isn't seen at once: what trains, one of a group, `x.optimizer`.
 
-By its name alone it may be either. It is an optimizer where what holds it is a model, or is used as one, where it is used as an
-optimizer itself, or where its rate is set. Else it is what a program was given: a rate that is not multiplied yet."""
+`x.optimizer` may be the optimizer of a model, `model.optimizer.lr`, or the settings of one, `config.optimizer.lr`. It is an
+optimizer where what holds it is a model, or is used as one, where it is used as an optimizer itself, or where its rate is set.
+Else it is what a program was given: a rate that is not multiplied yet."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ _OF_OPTIMIZERS = frozenset(
 
 
 def is_of_a_model(draft: Draft, held: ast.Attribute) -> bool:
-    """Whether `x.optimizer` is the optimizer of a model."""
+    """Which of what a program holds is an optimizer, where it isn't seen at once: what trains, one of a group, `x.optimizer`.
+
+    Whether `x.optimizer` is the optimizer of a model."""
     owner = held.value
     if isinstance(owner, ast.Name) and owner.id in ("self", "cls"):
         return True
@@ -45,6 +48,35 @@ def is_of_a_model(draft: Draft, held: ast.Attribute) -> bool:
         or _is_used(draft, held, _OF_OPTIMIZERS)
         or any(ast.unparse(kept.value) == ast.unparse(held) for kept in _set(draft))
     )
+
+
+def trained_with(draft: Draft) -> set[ast.Call]:
+    """The calls that make what applies gradients, or what models are compiled with."""
+    used = [u.optimizer for u in draft.sites.updates if u.optimizer is not None]
+    used += [o for c in draft.sites.compiles for o in c.optimizers]
+    return {call for e in used for call in draft.values.calls(e)}
+
+
+def is_in_a_group(draft: Draft, e: ast.expr) -> bool:
+    """Whether something is an optimizer of a list or a dictionary of them, whichever: `pairs[-1][1]`, `parts[name]["opt"]`."""
+    key: object = None
+    while isinstance(e, ast.Subscript):
+        if isinstance(e.slice, ast.Constant) and isinstance(e.slice.value, str) and key is None:
+            key = e.slice.value
+        e = e.value
+    origins = [o.node for o in draft.values.origins(e)]
+    groups = [
+        n for n in origins if isinstance(n, (ast.List, ast.Tuple, ast.ListComp, ast.Dict, ast.DictComp))
+    ]
+    held = [n for group in groups for n in ast.walk(group)]
+    if isinstance(key, str):
+        named = [
+            (k, v) for n in held if isinstance(n, ast.Dict) for k, v in zip(n.keys, n.values, strict=True)
+        ]
+        held = [
+            n for k, v in named if isinstance(k, ast.Constant) and k.value == key for n in ast.walk(v)
+        ] or held
+    return any(isinstance(n, ast.Call) and draft.module.is_optimizer(n) for n in held)
 
 
 def _makes_model(draft: Draft, call: ast.Call) -> bool:
@@ -73,4 +105,4 @@ def _set(draft: Draft) -> list[ast.Attribute]:
     return [e for e in found if isinstance(e, ast.Attribute)]
 
 
-__all__ = ["is_of_a_model"]
+__all__ = ["is_in_a_group", "is_of_a_model", "trained_with"]

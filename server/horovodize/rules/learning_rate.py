@@ -426,15 +426,9 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
     if any(draft.module.is_optimizer(c) for c in made):
         return True
     if made:  # by what can't be seen into: `getattr(tf.keras.optimizers, name)(rate)`
-        return not _trained_with(draft).isdisjoint(made)
-    return any(_is_written_so(holder, u.call) for u in draft.sites.updates)
-
-
-def _trained_with(draft: Draft) -> set[ast.Call]:
-    """The calls that make what applies gradients, or what models are compiled with."""
-    used = [u.optimizer for u in draft.sites.updates if u.optimizer is not None]
-    used += [o for c in draft.sites.compiles for o in c.optimizers]
-    return {call for e in used for call in draft.values.calls(e)}
+        return not held_optimizers.trained_with(draft).isdisjoint(made)
+    written = any(_is_written_so(holder, u.call) for u in draft.sites.updates)
+    return written or held_optimizers.is_in_a_group(draft, holder)
 
 
 def _is_written_so(holder: ast.expr, update: ast.Call) -> bool:

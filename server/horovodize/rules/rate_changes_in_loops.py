@@ -13,11 +13,12 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import means, resume
+from horovodize.rules import means, rates_by_step, resume
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
+from horovodize.rules.optimizers import rate_argument, trained_optimizers
 from horovodize.summary.syntax import CALLABLES, Loop, argument, arguments, end, position
 
 _WHAT = "Change what training depends on, on all ranks together"
@@ -128,7 +129,9 @@ def _passed_over(draft: Draft, decision: ast.If) -> list[ast.AST]:
 def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
     """Whether something changes what training depends on: a rate, a variable of the graph, a number that steps are fed."""
     if isinstance(n, (ast.Assign, ast.AugAssign)):
-        targets = n.targets if isinstance(n, ast.Assign) else [n.target]
+        targets = [
+            t for part in (n.targets if isinstance(n, ast.Assign) else [n.target]) for t in _parts(part)
+        ]
         return any(
             (isinstance(t, (ast.Name, ast.Attribute)) and ast.unparse(t) in fed)
             or (isinstance(t, ast.Attribute) and t.attr in _RATES)
@@ -147,6 +150,11 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
         )
     func = n.func
     return isinstance(func, ast.Attribute) and func.attr == "assign" and _is_rate(func.value)
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    """`rate` and `bad` of `rate, bad = rate / 2, 0`."""
+    return list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
 def _sets_weights(n: ast.AST) -> bool:
@@ -176,7 +184,16 @@ def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
                 if isinstance(frame.node, ast.Call):
                     given = arguments(frame.node)
                     found |= {n.id for n in draft.values.depends(given, 200) if isinstance(n, ast.Name)}
-    return {name for name in found if "lr" in name.lower() or "rate" in name.lower()}
+    rates = (
+        [(t.call, t.class_name) for t in trained_optimizers(draft) if t.call is not None]
+        if draft.in_graph
+        else []
+    )
+    made = [rate for call, name in rates if (rate := rate_argument(call, name)) is not None]
+    given_as = [n for rate in made for e in rates_by_step.fed(draft, rate) for n in ast.walk(e)]
+    return {name for name in found if "lr" in name.lower() or "rate" in name.lower()} | {
+        ast.unparse(n) for n in given_as if isinstance(n, (ast.Name, ast.Attribute))
+    }
 
 
 def _set_from(draft: Draft) -> set[str]:
@@ -186,7 +203,7 @@ def _set_from(draft: Draft) -> set[str]:
         if isinstance(call.func, ast.Attribute) and _is_rate(call.func.value):
             given.append(argument(call, "value", 0))
     for s in draft.syntax.every(ast.Assign):
-        if any(isinstance(t, ast.Attribute) and t.attr in _RATES for t in s.targets):
+        if any(isinstance(t, ast.Attribute) and t.attr in _RATES for part in s.targets for t in _parts(part)):
             given.append(s.value)
     made_of = (n for e in given if e is not None for n in ast.walk(e))
     return {ast.unparse(n) for n in made_of if isinstance(n, (ast.Name, ast.Attribute))}
