@@ -86,6 +86,16 @@ class CallbackItems:
     def _of_name(
         self, name: ast.Name, by: RankTest | None, unsure: bool, depth: int, seen: set[ast.AST]
     ) -> Iterator[CallbackItem]:
+        listed = list(self._bound(name, by, unsure, depth, seen))
+        for call in self._additions(name):
+            at = _place(call, len(listed))
+            listed[at:at] = self._added(call, by, unsure, depth, seen)
+        yield from listed
+
+    def _bound(
+        self, name: ast.Name, by: RankTest | None, unsure: bool, depth: int, seen: set[ast.AST]
+    ) -> Iterator[CallbackItem]:
+        """What a name is set to, before anything is put into it."""
         bindings = self.module.scopes.reaching(name)
         for b in reversed(bindings):
             if b.kind == "parameter":
@@ -99,8 +109,6 @@ class CallbackItems:
                 yield from self._items(b.value, by or tested, unsure or maybe, depth + 1, seen)
             elif b.kind != "import":
                 yield CallbackItem(name, (), by, True)
-        for call in self._additions(name):
-            yield from self._added(call, by, unsure, depth, seen)
 
     def _lists(self, attribute: ast.Attribute) -> list[ast.expr]:
         """The lists that an attribute stands for; none unless all that it may be are such."""
@@ -167,3 +175,13 @@ class CallbackItems:
         for call in item.made:
             found |= self.module.values.made_by(call)
         return found
+
+
+def _place(call: ast.Call, number: int) -> int:
+    """Before which item of a list something is put: `insert(0, …)`; the end, where that isn't written."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="insert"), args=[ast.Constant(value=int() as at), *_]) if (
+            at >= 0
+        ):
+            return min(at, number)
+    return number

@@ -40,7 +40,31 @@ if hvd.rank() == 0:
 model.fit(x, y, callbacks=callbacks)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+callbacks.insert(0, tf.keras.callbacks.ReduceLROnPlateau("loss"))  # HVD312
+model.fit(x, y, callbacks=callbacks)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), tf.keras.callbacks.EarlyStopping("loss")]
+callbacks.insert(1, hvd.callbacks.MetricAverageCallback())
+model.fit(x, y, callbacks=callbacks)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd

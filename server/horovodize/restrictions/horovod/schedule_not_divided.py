@@ -6,8 +6,8 @@ Nothing fails. A schedule counts steps, and a rank takes 1/size() of them: one t
 never comes.
 
 ## When it is reported
-On `decay_steps` and `boundaries` of a wrapped optimizer's schedule that are made without size(), where the script divides the
-steps of an epoch by size().
+On `decay_steps` and `boundaries` of a schedule that are made without size(), where the script divides by size() the steps of an
+epoch of a `fit`, the turns of a loop (`take(n // hvd.size())`, or a `range` of them) or the steps of a `StopAtStepHook`.
 
 ## Quick fix
 Divide the number by `size()`.
@@ -39,7 +39,51 @@ callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
 model.fit(rows, steps_per_epoch=1000 // hvd.size(), epochs=10, callbacks=callbacks)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rate = tf.keras.optimizers.schedules.CosineDecay(0.01 * hvd.size(), 1000)  # HVD325
+optimizer = tf.keras.optimizers.SGD(rate)
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(1000 // hvd.size()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+step = tf.train.get_or_create_global_step()
+rate = tf.train.exponential_decay(0.001 * hvd.size(), step, 5000, 0.9)  # HVD325
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(rate)).minimize(loss, global_step=step)
+hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=20000 // hvd.size())]
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+steps = 1000 // hvd.size()
+optimizer = tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.CosineDecay(0.01 * hvd.size(), steps))
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(steps):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -78,6 +122,8 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
+from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
+from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.steps_not_divided import is_of_one
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
@@ -93,16 +139,30 @@ _COUNTS = {  # what counts steps, and where it stands
     "InverseTimeDecay": ("decay_steps", 1),
     "PiecewiseConstantDecay": ("boundaries", 0),
 }
+_OF_GRAPHS = "tensorflow.compat.v1.train."
+_COUNTS_OF_GRAPHS = {
+    "exponential_decay": ("decay_steps", 2),
+    "natural_exp_decay": ("decay_steps", 2),
+    "inverse_time_decay": ("decay_steps", 2),
+    "polynomial_decay": ("decay_steps", 2),
+    "cosine_decay": ("decay_steps", 2),
+    "linear_cosine_decay": ("decay_steps", 2),
+    "cosine_decay_restarts": ("first_decay_steps", 2),
+    "piecewise_constant": ("boundaries", 1),
+    "piecewise_constant_decay": ("boundaries", 1),
+}
 
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     divided = [
-        steps for fit in context.sites.fits if (steps := _divided_steps(context, fit.call)) is not None
+        *(steps for fit in context.sites.fits if (steps := _divided_steps(context, fit.call)) is not None),
+        *_divided_turns(context),
+        *(steps for steps in of_hooks(context) if use.factor(steps) == -1),
     ]
     if not divided:
         return
-    rates = [rate for wrapper in use.wrapped for rate in use.rates(wrapper)]
+    rates = [rate for _, given in averaging(context) for rate in given]
     for schedule in dict.fromkeys(call for rate in rates for call in context.values.calls(rate)):
         count = _count(context, schedule)
         if count is not None and is_of_one(context, count):
@@ -125,11 +185,24 @@ def _divided_steps(context: Context, fit: ast.Call) -> ast.expr | None:
     return None if epochs is not None and use.depends_on(epochs, "size", "local_size") else steps
 
 
+def _divided_turns(context: Context) -> Iterator[ast.expr]:
+    """The turns of loops that are divided by the number of ranks, where those of no loop around are multiplied by it."""
+    use = context.facts.horovod
+    for training in context.loops:
+        numbers = [number for _, number in of_loop(context, training) if number is not None]
+        with_size = [n for n in numbers if use.depends_on(n, "size", "local_size")]
+        if len(with_size) == 1 and use.factor(with_size[0]) == -1 and use.runs(training.node):
+            yield with_size[0]
+
+
 def _count(context: Context, schedule: ast.Call) -> ast.expr | None:
     """What a schedule counts steps by; None of anything else."""
     name = context.names.of(schedule.func) or ""
-    word, at = _COUNTS.get(name.removeprefix(_SCHEDULES), ("", 0))
-    return argument(schedule, word, at) if word and name.startswith(_SCHEDULES) else None
+    for module, counts in ((_SCHEDULES, _COUNTS), (_OF_GRAPHS, _COUNTS_OF_GRAPHS)):
+        word, at = counts.get(name.removeprefix(module), ("", 0))
+        if word and name.startswith(module):
+            return argument(schedule, word, at)
+    return None
 
 
 def _fix(context: Context, count: ast.expr) -> Fix | None:

@@ -137,19 +137,17 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
+from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.same_batches import gone_through
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary import LoopKind
 from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
-_LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
-_HOOK = "tensorflow.compat.v1.train.StopAtStepHook"
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -165,29 +163,13 @@ def find(context: Context) -> Iterator[Violation]:
 def _loops(context: Context) -> Iterator[Violation]:
     """The turns of a loop whose steps take batches of data without an end."""
     for training in context.loops:
-        ways = context.ways(training.node) if training.kind in _LOOPS else []
-        around = [loop for frame in ways[0] for loop in frame.loops] if len(ways) == 1 else []
-        numbers = [_turns(context, loop) for loop in around]
-        if not numbers or not context.facts.horovod.runs(training.node):
+        loops = of_loop(context, training)
+        if not loops or not context.facts.horovod.runs(training.node):
             continue
-        if all(n is not None and is_of_one(context, n) and not is_one(n) for n in numbers):
-            inner = numbers[0]
-            if inner is not None and _is_endless_loop(context, training.node, around[0]):
-                yield _undivided(context, inner, "the steps of the loop")
-
-
-def _turns(context: Context, loop: ast.AST) -> ast.expr | None:
-    """How many turns a loop has, as it is written: the bound of a `range`, or what is taken of a data set."""
-    if not isinstance(loop, ast.For):
-        return None
-    if isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range"):
-        return loop.iter.args[0] if len(loop.iter.args) == 1 else None
-    pipelines = context.facts.feeding.kinds.pipelines
-    data = gone_through(context, loop.iter)
-    taken = [
-        e for e in pipelines.trail(data) if isinstance(e, ast.Call) and context.names.last(e.func) == "take"
-    ]
-    return argument(taken[0], "count", 0) if len(taken) == 1 else None
+        if all(n is not None and is_of_one(context, n) and not is_one(n) for _, n in loops):
+            loop, number = loops[0]
+            if number is not None and _is_endless_loop(context, training.node, loop):
+                yield _undivided(context, number, "the steps of the loop")
 
 
 def _is_endless_loop(context: Context, step: ast.Call, loop: ast.AST) -> bool:
@@ -217,10 +199,7 @@ def _asked(context: Context, batch: ast.AST) -> Iterator[ast.expr]:
 
 def _hooks(context: Context) -> Iterator[Violation]:
     """The step with which a `StopAtStepHook` ends a session."""
-    for hook in context.module.calls_of(_HOOK):
-        number = argument(hook, "num_steps", 0) or argument(hook, "last_step", 1)
-        if number is None or has_unpacking(hook) or not context.facts.horovod.runs(hook):
-            continue
+    for number in of_hooks(context):
         if is_of_one(context, number) and not is_one(number):
             yield _undivided(context, number, "the steps until it ends")
 

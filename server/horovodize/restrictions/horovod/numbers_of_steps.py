@@ -1,0 +1,43 @@
+"""For how many steps loops and hooks train, as the script says it (HVD321 and HVD325)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.same_batches import gone_through
+from horovodize.summary import LoopKind, TrainingLoop
+from horovodize.summary.syntax import argument, has_unpacking
+
+_LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
+_HOOK = "tensorflow.compat.v1.train.StopAtStepHook"
+
+
+def of_loop(context: Context, training: TrainingLoop) -> list[tuple[ast.AST, ast.expr | None]]:
+    """The loops around a step that one way leads to, innermost first, each with its number of turns where that is written."""
+    ways = context.ways(training.node) if training.kind in _LOOPS else []
+    loops = [loop for frame in ways[0] for loop in frame.loops] if len(ways) == 1 else []
+    return [(loop, _turns(context, loop)) for loop in loops]
+
+
+def _turns(context: Context, loop: ast.AST) -> ast.expr | None:
+    """How many turns a loop has, as it is written: the bound of a `range`, or what is taken of a data set."""
+    if not isinstance(loop, ast.For):
+        return None
+    if isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range"):
+        return loop.iter.args[0] if len(loop.iter.args) == 1 else None
+    pipelines = context.facts.feeding.kinds.pipelines
+    data = gone_through(context, loop.iter)
+    taken = [
+        e for e in pipelines.trail(data) if isinstance(e, ast.Call) and context.names.last(e.func) == "take"
+    ]
+    return argument(taken[0], "count", 0) if len(taken) == 1 else None
+
+
+def of_hooks(context: Context) -> Iterator[ast.expr]:
+    """The steps with which a `StopAtStepHook` ends a session."""
+    for hook in context.module.calls_of(_HOOK):
+        number = argument(hook, "num_steps", 0) or argument(hook, "last_step", 1)
+        if number is not None and not has_unpacking(hook) and context.facts.horovod.runs(hook):
+            yield number
