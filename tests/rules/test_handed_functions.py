@@ -14,19 +14,22 @@ for epoch in range(3):
     for x, y in data:
         train(x, y)
         step += 1
-        for hook in hooks:
+        for hook in hooks{}:
             hook(step)
 """
+UNSEEN = "hooks = {}\n"  # what is put into a list of it can't be followed
+PUT = "hooks.setdefault('step', []).append({})\n"
 SAVE = "def save({0}):\n    if {1}:\n        model.save_weights('w.h5')\n"
 
 
 def doubts(program: str) -> list[str]:
-    return [c.doubt for c in plan_of(HEAD + program + LOOP).changes if not c.sure]
+    over = "['step']" if program.startswith(UNSEEN) else ""
+    return [c.doubt for c in plan_of(HEAD + program + LOOP.format(over)).changes if not c.sure]
 
 
 @pytest.mark.parametrize("test", ["n % 100 == 0", "n == 300", "300 <= n", "(n + 1) % 50 == 0"])
 def test_what_it_is_told_may_be_a_count_of_steps(test: str) -> None:
-    found = doubts("hooks = []\n" + SAVE.format("n", test) + "hooks.append(save)\n")
+    found = doubts(UNSEEN + SAVE.format("n", test) + PUT.format("save"))
     assert found == [
         "it can't be seen what `n` is: where it counts the steps of training, a rank takes size() times fewer, so divide what "
         "it is compared with by `hvd.size()`"
@@ -36,20 +39,70 @@ def test_what_it_is_told_may_be_a_count_of_steps(test: str) -> None:
 @pytest.mark.parametrize(
     ("parameter", "test", "kept"),
     [
-        ("epoch", "epoch % 100 == 0", "hooks.append(save)"),
-        ("n", "n == 0", "hooks.append(save)"),
+        ("epoch", "epoch % 100 == 0", PUT.format("save")),
+        ("n", "n == 0", PUT.format("save")),
         ("n", "n % 100 == 0", "names = list(map(save, range(3)))"),
-        ("n", "n is None", "hooks.append(save)"),
+        ("n", "n is None", PUT.format("save")),
     ],
 )
 def test_what_is_told_is_something_else(parameter: str, test: str, kept: str) -> None:
-    assert not doubts("hooks = []\n" + SAVE.format(parameter, test) + kept + "\n")
+    assert not doubts(UNSEEN + SAVE.format(parameter, test) + kept + "\n")
 
 
 def test_what_is_only_printed_is_not_asked() -> None:
-    assert not doubts(
-        "hooks = []\ndef show(n):\n    if n % 100 == 0:\n        print(n)\nhooks.append(show)\n"
-    )
+    assert not doubts(UNSEEN + "def show(n):\n    if n % 100 == 0:\n        print(n)\n" + PUT.format("show"))
+
+
+@pytest.mark.parametrize(
+    "handed",
+    [
+        UNSEEN
+        + "def on(event, f):\n    "
+        + PUT.format("f")
+        + SAVE.format("n", "n % 100 == 0")
+        + "on('step', save)\n",
+        UNSEEN
+        + "def on_step(f):\n    "
+        + PUT.format("f")
+        + "    return f\n@on_step\n"
+        + SAVE.format("n", "n % 100 == 0"),
+    ],
+    ids=["to a function of the program", "by a decorator of the program"],
+)
+def test_what_keeps_it_is_a_function_of_the_program(handed: str) -> None:
+    assert len(doubts(handed)) == 1
+
+
+EVERY_100 = "if n % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:\n"
+
+
+@pytest.mark.parametrize(
+    ("handed", "over"),
+    [
+        ("hooks = []\n" + SAVE.format("n", "n % 100 == 0") + "hooks.append(save)\n", ""),
+        ("hooks = [print]\n" + SAVE.format("n", "n % 100 == 0") + "hooks.insert(0, save)\n", ""),
+        (
+            "hooks = []\n"
+            + SAVE.format("n", "n % 100 == 0")
+            + "def add(f):\n    hooks.append(f)\nadd(save)\n",
+            "",
+        ),
+        (
+            "hooks = {'step': []}\n" + SAVE.format("n", "n % 100 == 0") + "hooks['step'].append(save)\n",
+            "['step']",
+        ),
+        (
+            "hooks = []\nclass Save:\n    def __call__(self, n):\n        if n % 100 == 0:\n"
+            "            model.save_weights('w.h5')\nhooks.append(Save())\n",
+            "",
+        ),
+    ],
+    ids=["appended", "inserted", "by a function", "in a dictionary", "an object"],
+)
+def test_what_is_put_into_a_list_is_followed(handed: str, over: str) -> None:
+    plan = plan_of(HEAD + handed + LOOP.format(over))
+    assert EVERY_100 in plan.text
+    assert all(c.sure for c in plan.changes)
 
 
 SHOWN = "it can't be seen what `n` is"

@@ -162,6 +162,82 @@ def test_a_stopper_with_a_method_step_is_no_game() -> None:
     ).text
     assert "SGD(0.1 * hvd.size())" in text.replace("learning_rate=", "")
     assert "if stopper.step(mean_over_ranks(np.mean(losses))):" in text
+    assert "any_rank" not in text
+
+
+ANSWERS = {
+    "a function": (
+        "def enough(loss):\n    return loss < 0.1\n",
+        "    if enough(np.mean(losses)):\n        break\n",
+        "    if enough(mean_over_ranks(np.mean(losses))):\n",
+    ),
+    "a function of several answers": (
+        "def enough(loss):\n    if loss < 0.1:\n        return True\n    return False\n",
+        "    loss = np.mean(losses)\n    if epoch > 3 and enough(loss):\n        break\n",
+        "    loss = mean_over_ranks(np.mean(losses))\n",
+    ),
+    "a function without a name": (
+        "enough = lambda loss: loss < 0.1\n",
+        "    if enough(np.mean(losses)):\n        break\n",
+        "    if enough(mean_over_ranks(np.mean(losses))):\n",
+    ),
+    "an object that is called": (
+        "class Enough:\n    def __call__(self, loss):\n        return loss < 0.1\nenough = Enough()\n",
+        "    if enough(np.mean(losses)):\n        break\n",
+        "    if enough(mean_over_ranks(np.mean(losses))):\n",
+    ),
+    "an object that is told, and asked": (
+        STOPPER.replace("        return self.bad > 3\n", "            self.stopped = self.bad > 3\n"),
+        "    stopper.step(np.mean(losses))\n    if stopper.stopped:\n        break\n",
+        "    stopper.step(mean_over_ranks(np.mean(losses)))\n",
+    ),
+    "a property of a list": (
+        "class Monitor:\n    def __init__(self):\n        self.seen = []\n"
+        "    def push(self, loss):\n        self.seen.append(loss)\n"
+        "    @property\n    def done(self):\n        return min(self.seen[-3:]) > min(self.seen[:-3])\nmonitor = Monitor()\n",
+        "    monitor.push(np.mean(losses))\n    if epoch > 4 and monitor.done:\n        break\n",
+        "    monitor.push(mean_over_ranks(np.mean(losses)))\n",
+    ),
+    "an object that lowers the rate": (
+        "class Plateau:\n    best, bad = 1e9, 0\n"
+        "    def step(self, loss):\n        if loss < self.best - 1e-4:\n"
+        "            self.best, self.bad = loss, 0\n        else:\n            self.bad += 1\n            if self.bad > 2:\n"
+        "                opt.learning_rate.assign(opt.learning_rate * 0.5)\n                self.bad = 0\n"
+        "plateau = Plateau()\n",
+        "    plateau.step(np.mean(losses))\n",
+        "    plateau.step(mean_over_ranks(np.mean(losses)))\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("defined", "used", "told"), ANSWERS.values(), ids=ANSWERS)
+def test_what_an_answer_is_made_of_is_told(defined: str, used: str, told: str) -> None:
+    plan = plan_of("import numpy as np\n" + TAPE + defined + EPOCHS.format(used))
+    assert told in plan.text
+    assert "any_rank" not in plan.text
+    assert plan.text.count("mean_over_ranks(") == 2
+    assert all(change.sure for change in plan.changes)
+
+
+def test_an_answer_by_what_is_the_same_everywhere_is_left() -> None:
+    defined = "def enough(epoch):\n    return epoch > 7\n"
+    plan = plan_of(
+        "import numpy as np\n" + TAPE + defined + EPOCHS.format("    if enough(epoch):\n        break\n")
+    )
+    assert "mean_over_ranks" not in plan.text
+    assert "any_rank" not in plan.text
+
+
+def test_a_sum_that_a_function_compares_is_that_of_all_ranks() -> None:
+    defined = "def enough(total):\n    return total < 0.5\n"
+    text = plan_of(
+        TAPE
+        + defined
+        + "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\nfor epoch in range(9):\n    total = 0.0\n"
+        "    for x, y in ds:\n        total += step(x, y)\n    if enough(total):\n        break\n"
+    ).text
+    assert "    return total * hvd.size() < 0.5\n" in text
+    assert "    if enough(mean_over_ranks(total)):\n" in text
 
 
 PLATEAU = """

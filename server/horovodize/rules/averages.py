@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeGuard
 
 from horovodize.plan import Decision
-from horovodize.rules import counted
+from horovodize.rules import counted, named_tests
 from horovodize.rules.decisions import Divided, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
@@ -67,9 +67,11 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
 
     test:  what says whether it comes, divided already
     every: that number"""
-    event = draft.syntax.statement(test)
-    if not isinstance(event, ast.If) or not draft.syntax.inside(test, event.test):
-        return
+    for event in named_tests.decisions(draft, test):
+        _keep_of(draft, event, every)
+
+
+def _keep_of(draft: Draft, event: ast.If, every: ast.expr) -> None:
     summed = _summed(draft, event)
     sums, last = _begun_again(event) & summed, _kept_last(event, summed)
     for divisor, what in divisors_in(draft, event) if sums or last else ():

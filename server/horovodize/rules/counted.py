@@ -7,7 +7,7 @@ import ast
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.scaled_counts import Scaled
 from horovodize.facts.steps import Feed, arrays_in
-from horovodize.rules import guarded, loop_exits, quotients
+from horovodize.rules import guarded, loop_exits, named_tests, quotients
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
@@ -260,6 +260,7 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
 
 def _is_ratio(draft: Draft, test: ast.expr) -> bool:
     """Whether a test says with which batches a step trains, which is the same on many ranks: `if (i + 1) % 4 == 0:`."""
+    test = named_tests.behind(draft, test)
     modulos = [n for n in ast.walk(test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
     return len(modulos) == 1 and guarded.is_ratio(draft, test, modulos[0])
 
@@ -268,6 +269,11 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
     """Whether a test is of settings, which no loop changes: `if args.decay:`, `if __name__ == "__main__":`; or holds from some
     step on, or up to it: `if step > warmup:`. Not so of a count that begins again: `if step >= period: step = 0`; nor of what a
     loop brings in each turn, where it is one of many values: `for epoch, batch, x, y in data: if batch == 0:`."""
+    test = named_tests.behind(draft, test)
+    if isinstance(test, ast.BoolOp):
+        return all(_is_flag(draft, part, kept) for part in test.values)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_flag(draft, test.operand, kept)
     if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
         sides = [test.left, *test.comparators]
         counts = [c for side in sides if (c := of(draft, side)) is not None]

@@ -203,7 +203,9 @@ def _is_tested(draft: Draft, e: ast.expr) -> bool:
     """Whether only it counts whether something is 0: `if not step % 100:`, `if step and step % 100:`."""
     child: ast.AST = e
     for a in draft.syntax.ancestors(e):
-        if isinstance(a, ast.BoolOp) or (isinstance(a, ast.UnaryOp) and isinstance(a.op, ast.Not)):
+        if isinstance(a, ast.UnaryOp) and isinstance(a.op, ast.Not):
+            return True
+        if isinstance(a, ast.BoolOp):
             child = a
         else:
             return isinstance(a, (ast.If, ast.IfExp, ast.While)) and draft.syntax.field[child] == "test"

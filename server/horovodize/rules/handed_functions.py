@@ -108,15 +108,18 @@ def _registers(draft: Draft, decorator: ast.expr) -> bool:
     if made_by is None:
         named = [o.node for o in draft.values.origins(decorator) if not o.path] if call is None else []
         made_by = next((n for n in named if isinstance(n, FUNCTIONS)), None)
-    if not isinstance(made_by, FUNCTIONS):
-        return False
-    parameters = {a.arg for n in ast.walk(made_by) if isinstance(n, FUNCTIONS) for a in n.args.args}
+    return isinstance(made_by, FUNCTIONS) and _stores(draft, made_by)
+
+
+def _stores(draft: Draft, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function keeps something that it is given, also by a function inside it."""
+    parameters = {a.arg for n in ast.walk(function) if isinstance(n, FUNCTIONS) for a in n.args.args}
     return any(
         isinstance(n, ast.Name)
         and n.id in parameters
         and isinstance(n.ctx, ast.Load)
         and _is_stored(draft, n)
-        for n in ast.walk(made_by)
+        for n in ast.walk(function)
     )
 
 
@@ -124,17 +127,20 @@ def _is_stored(draft: Draft, value: ast.expr) -> bool:
     """`kept.append(f)`, `kept[event] = f`, `kept[event].append((f, every))`"""
     around = draft.syntax.parent[value]
     return (
-        _is_kept(draft, value)
+        _is_kept(draft, value, by_functions=False)
         or isinstance(around, ast.Assign)
         and any(isinstance(t, (ast.Subscript, ast.Attribute)) for t in around.targets)
     )
 
 
-def _is_kept(draft: Draft, value: ast.expr) -> bool:
+def _is_kept(draft: Draft, value: ast.expr, by_functions: bool = True) -> bool:
+    """Whether something is put somewhere to be called. by_functions: also by a function of the program that it is given to"""
     around = draft.syntax.parent[value]
     if isinstance(around, ast.Call):
+        callee = draft.values.callee(around)  # `on("step", save)`
         appends = isinstance(around.func, ast.Attribute) and draft.names.of(around.func) is None
-        return value in around.args and appends
+        keeps = by_functions and isinstance(callee, FUNCTIONS) and _stores(draft, callee)
+        return value in around.args and (appends or keeps)
     return isinstance(around, (ast.Dict, ast.List, ast.Tuple))
 
 

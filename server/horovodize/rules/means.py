@@ -14,10 +14,11 @@ from horovodize.facts.sources import Source
 from horovodize.rules import keras_session
 from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
+from horovodize.rules.lengths import growing
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, end, position
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument, end, position
 
 _WHAT = "Decide by the mean over all ranks"
 _WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
@@ -32,6 +33,8 @@ _PLAIN = {
     "numpy",
     "item",
 }  # of numbers, a number
+_MEANS = ("mean", "nanmean", "average", "reduce_mean", "sum", "reduce_sum", "fsum")
+_APPENDING = ("append", "appendleft")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
@@ -131,33 +134,56 @@ def _measured(draft: Draft, e: ast.expr, seen: set[ast.AST], *, number: bool = F
             of_leaf = _set_by(draft, leaf, seen, is_number)
             if of_leaf is None and is_number and _is_of_rows(draft, leaf):
                 of_leaf = _assigned(draft, leaf, seen)
+        if of_leaf is None and is_number:
+            of_leaf = _listed(draft, leaf, seen)
         if of_leaf is None and is_number and _is_of_rows(draft, leaf):
             of_leaf = {leaf}
-        if of_leaf is None and isinstance(leaf, ast.Call):
-            of_leaf = _returned(draft, leaf, seen)
+        if of_leaf is None:
+            of_leaf = _answered(draft, leaf, seen)
         if of_leaf is None:
             return None
         found |= of_leaf
     return found
 
 
-def _returned(draft: Draft, call: ast.Call, seen: set[ast.AST]) -> set[Measured] | None:
-    """The same of what a function of the program gives, `if plateau(mean):`, by what it returns and what decides that."""
-    function, found = draft.values.callee(call), set[Measured]()
-    returned = draft.values.returned(function) if isinstance(function, FUNCTIONS) else []
-    if not returned or function in seen or function is None:
-        return None
-    seen.add(function)
-    for value in returned:
+def _answered(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | None:
+    """The same of what a function or a property of the program answers, `stopper.should_stop(loss)`: by all that it gives back
+    and what decides that; None for anything else."""
+    run = draft.values.graph.runs(e) if isinstance(e, ast.Call) else []
+    given = [value for f in run if isinstance(f, CALLABLES) for value in draft.values.returned(f)]
+    if isinstance(e, ast.Attribute):
+        given = draft.values.read_by(e)
+    found = set[Measured]()
+    for value in given:
+        if value in seen:
+            return None
+        seen.add(value)
         tests = [test for test, _ in draft.syntax.conditions(value)]
         if not all(isinstance(test, ast.If) for test in tests):
             return None
-        for e in (value, *(test.test for test in tests if isinstance(test, ast.If))):
-            part = _measured(draft, e, seen) if differing(draft, e) else set()
+        for n in (value, *(test.test for test in tests if isinstance(test, ast.If))):
+            part = _measured(draft, n, seen)
             if part is None:
                 return None
             found |= part
-    return found
+    return found if given else None
+
+
+def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | None:
+    """The same of what a list of numbers comes to, `min(losses[-3:])`, by what is put into it: the mean of what ranks make of
+    their own lists is another number. None where it is the same, as of `np.mean(losses)`, and of anything else."""
+    if not isinstance(e, ast.Call) or draft.names.last(e.func) in _MEANS:
+        return None
+    found = set[Measured]()
+    own = [n for n in ast.walk(e) if isinstance(n, (ast.Name, ast.Attribute)) and differing(draft, n)]
+    for held in own:
+        grows = growing(draft, held)
+        put = [c.args[0] for c in grows if draft.names.last(c.func) in _APPENDING and len(c.args) == 1]
+        parts = [_measured(draft, n, seen, number=True) for n in put]
+        if not grows or len(put) < len(grows) or any(part is None for part in parts):
+            return None
+        found.update(*(part for part in parts if part is not None))
+    return found if own and all(_can_be_averaged(draft, m) for m in found) else None
 
 
 def _leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool]]:
@@ -168,6 +194,8 @@ def _leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, boo
         if isinstance(n, ast.Call) and _computes(draft, n) and draft.values.callee(n) is None:
             of = [n.func.value] if isinstance(n.func, ast.Attribute) and not n.args else []
             todo += [(part, is_number) for part in (*of, *n.args)]
+        elif isinstance(n, ast.Call) and (each := _each(draft, n)) is not None:
+            todo.append((each, False))
         elif isinstance(n, _VALUES):
             several = isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
             found.append((n, is_number and not several))
@@ -175,6 +203,14 @@ def _leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, boo
             counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(n)
             todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
     return found
+
+
+def _each(draft: Draft, call: ast.Call) -> ast.expr | None:
+    """What is asked of each in `any(h.is_enough(loss) for h in hooks)`."""
+    if draft.names.last(call.func) not in ("any", "all") or len(call.args) != 1:
+        return None
+    asked = call.args[0]
+    return asked.elt if isinstance(asked, (ast.GeneratorExp, ast.ListComp)) else None
 
 
 def _computes(draft: Draft, call: ast.Call) -> bool:

@@ -159,9 +159,11 @@ def _is_gathered(draft: Draft, listed: ast.expr, divided: list[Driver]) -> bool:
 
 
 def _given(draft: Draft, bound: list[Binding]) -> Iterator[ast.expr | None]:
-    """What a name is set to: of `mean, total = run_epoch()` what is returned second."""
+    """What a name is set to: of `mean, total = run_epoch()` what is returned second; of a parameter what is passed."""
     for b in bound:
-        if b.kind != "assign" or b.value is None:
+        if b.kind == "parameter":
+            yield from draft.values.passed(b) or [None]
+        elif b.kind != "assign" or b.value is None:
             yield None
         elif not b.path:
             yield b.value

@@ -45,12 +45,13 @@ def tell(draft: Draft, test: ast.expr) -> bool:
     is so."""
     if not isinstance(test, ast.Compare) or not all(isinstance(op, _ORDER) for op in test.ops):
         return False
-    if any(draft.uniform.of_values.varies(side) for side in _sides(test)):
-        return False
-    if not only_shows(draft, test):  # `heat *= 0.995`, `if heat < 0.1:`
-        for side in (side for side in _sides(test) if isinstance(side, (ast.Name, ast.Attribute))):
-            decays.follow(draft, side, rule="G5")
     reads = _computed_from(draft, test)
+    named = [side for side in _sides(test) if isinstance(side, (ast.Name, ast.Attribute))]
+    if not (reads or named) or any(draft.uniform.of_values.varies(side) for side in _sides(test)):
+        return False
+    if named and not only_shows(draft, test):  # `heat *= 0.995`, `if heat < 0.1:`
+        for side in named:
+            decays.follow(draft, side, rule="G5")
     for read in reads:
         edits = counted.read_as_all(draft, read, "G5")
         draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
@@ -75,10 +76,10 @@ def _computed_from(draft: Draft, test: ast.expr, told: bool = False) -> list[ast
     """Where a rank's steps are read from which what a test compares is computed; nothing where only what is printed hangs on
     it. told: those that give the steps of all ranks by now"""
     sides = _sides(test)
-    if only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
+    reads = [*dict.fromkeys(read for side in sides for read in _reads(draft, side, _DEPTH, told))]
+    if not reads or only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
         return []
-    reads = (read for side in sides for read in _reads(draft, side, _DEPTH, told))
-    return [*dict.fromkeys(read for read in reads if not _is_measured(draft, read))]
+    return [read for read in reads if not _is_measured(draft, read)]
 
 
 def _reads(draft: Draft, e: ast.expr, depth: int, told: bool) -> Iterator[ast.expr]:

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "assign", "augment", "item", "with", "parameter", "import", "def", "class", "except", "match", "delete"
+    "assign",
+    "augment",
+    "item",
+    "with",
+    "parameter",
+    "import",
+    "def",
+    "class",
+    "except",
+    "match",
+    "delete",
+    "put",
 ]
 
 
@@ -17,7 +28,7 @@ class Binding:
 
     kind       assign: `value`, or the part `path` of it; item: an item of the iterable `value` (or a part of the item);
                with: what the context manager `value` gives; import: the dotted `imported`; augment: `target op= value`, also
-               spelt out as `target = target op value`
+               spelt out as `target = target op value`; put: the list `anchor` gets one more item, `value`
     statement  the statement (for a parameter: the function; for a comprehension: the statement around it)
     anchor     the node that is the target
     """

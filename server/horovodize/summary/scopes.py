@@ -23,6 +23,7 @@ from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Syntax
 _BINDING = frozenset({
     ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.AsyncFor,
     ast.comprehension, ast.withitem, *CALLABLES, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar,
+    ast.Expr,
 })  # fmt: skip
 _SCOPE_TYPES = frozenset({*CALLABLES, *COMPREHENSIONS, ast.ClassDef})
 
@@ -49,7 +50,7 @@ class Scopes:
         self.reads = reads or Reads()
         self.left_out: set[str] = set()  # names in code of the same files that is not read
         self.names: dict[ast.AST, dict[str, list[Binding]]] = defaultdict(lambda: defaultdict(list))
-        # by the attribute's own name; and items of dictionaries, by `item_name`
+        # by the attribute's own name; and items of dictionaries, by `item_name`, what is put into lists, by `PUT`
         self.attributes: dict[str, list[Binding]] = defaultdict(list)
         self.star_imports: list[tuple[str, ast.ImportFrom]] = []
         self.imports: list[Binding] = []
@@ -267,6 +268,10 @@ class Scopes:
                 )
             case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
                 self._add(Binding("match", name, self.syntax.statement(node), node), node)
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(attr="append" | "insert", value=held), args=[*_, put])
+            ) if isinstance(put, (ast.Name, ast.Attribute, ast.Lambda, ast.Call)):
+                self._bound.attributes[PUT].append(Binding("put", PUT, node, held, put))
             case _:
                 pass
 
@@ -358,6 +363,9 @@ class Scopes:
         if elsewhere:  # made by calls, which may come before or after anything
             every = [b for b in every if b not in self._elsewhere]
         return reaching(self.syntax, every, use) + elsewhere
+
+
+PUT = "[]"  # by what name that which is put into lists is among the attributes: `hooks.append(save)`
 
 
 def item_name(key: str) -> str:

@@ -18,7 +18,7 @@ from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
 from horovodize.summary.definitions import Definitions
 from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
-from horovodize.summary.scopes import Scopes, item_name
+from horovodize.summary.scopes import PUT, Scopes, item_name
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
@@ -155,6 +155,8 @@ class Values:
             case ast.Tuple() | ast.List() if path and path[0] == ITEM:
                 for element in e.elts:
                     yield element, path[1:]
+                for function in self._put_into(e):
+                    yield function, path[1:]
             case ast.ListComp() | ast.GeneratorExp() if path and path[0] == ITEM:
                 yield e.elt, path[1:]
             case ast.Dict() if path and path[0] == ITEM:
@@ -200,6 +202,23 @@ class Values:
             if isinstance(b.anchor, ast.Subscript)
             and tables & {o.node for o in self.origins(b.anchor.value) if not o.path}
         ]
+
+    def _put_into(self, listed: ast.AST) -> Iterator[ast.expr]:
+        """The functions and objects of this module that are put into a list one by one: `hooks = []`, `hooks.append(save)`."""
+        self.reads.note("attribute", PUT)
+        for b in self.scopes.attributes.get(PUT, ()):
+            if b.value is None or not isinstance(b.anchor, ast.expr):
+                continue
+            if any(self._is_defined_here(o) for o in self.origins(b.value)):
+                if any(o.node is listed and not o.path for o in self.origins(b.anchor)):
+                    yield b.value
+
+    def _is_defined_here(self, o: Origin) -> bool:
+        """Whether a value is a function of this module, or an object of one of its classes."""
+        if o.path:
+            return False
+        made = isinstance(o.node, ast.Call) and isinstance(self.callee(o.node), ast.ClassDef)
+        return made or isinstance(o.node, CALLABLES)
 
     def _kept(self, e: ast.Attribute) -> list[ast.expr]:
         """What a checkpoint was made with: `checkpoint.optimizer` of `tf.train.Checkpoint(optimizer=Adam(0.1))`."""
