@@ -162,7 +162,10 @@ def _given(draft: Draft, bound: list[Binding]) -> Iterator[ast.expr | None]:
     """What a name is set to: of `mean, total = run_epoch()` what is returned second; of a parameter what is passed."""
     for b in bound:
         if b.kind == "parameter":
-            yield from draft.values.passed(b) or [None]
+            passed = draft.values.passed(b)
+            yield from passed
+            if not passed:
+                yield None
         elif b.kind != "assign" or b.value is None:
             yield None
         elif not b.path:
