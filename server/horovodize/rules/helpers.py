@@ -1,14 +1,14 @@
 """Functions and classes that rules call, written into the head of the distributed file.
 
-{tf} and {name} are filled in here, the markers of Horovod by `Draft.finish`. In a TF1 graph a tensor has no value before
-a session runs it: what ranks agree on there goes through a small graph and a session of its own.
+{tf} and {name} are filled in here, the markers of Horovod by `Draft.finish`; docstrings become comments. In a TF1 graph a
+tensor has no value before a session runs it: what ranks agree on there goes through a small graph and a session of its own.
 """
 
 from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import CORE, HVD, LOCAL_RANK, RANK, SIZE, Draft
+from horovodize.rules.draft import CORE, HVD, LINE, LOCAL_RANK, RANK, SIZE, Draft
 
 # Of a dataset that doesn't know its length: groups of one element for each rank. Elements of different shapes can't be batched.
 _WHOLE_GROUPS = (
@@ -60,13 +60,12 @@ HELPERS = {
     ),
     "shard": (
         "def {name}(rows):",
-        '    """This rank\'s share of some rows: every size()-th, and equally many on each rank."""',
-        f"    share = rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}]",
-        f"    return share if len(rows) >= {SIZE} else rows",
+        '    """This rank\'s share of some rows: every size()-th, equally many on each rank."""',
+        f"    return rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}] if len(rows) >= {SIZE} else rows",
     ),
     "share_rows": (
         "def {name}(rows):",
-        '    """This rank\'s part of the rows that every step sees; all of them, where ranks can\'t get equally many."""',
+        '    """This rank\'s part of the rows that every step sees; all where ranks can\'t get equally many."""',
         "    count = int(rows.shape[0]) if hasattr(rows, {quote}shape{quote}) else len(rows)",
         f"    if count % {SIZE} and {RANK} == 0:",
         f"        {{warnings}}.warn(f{{quote}}{_COMPUTES_ALL}{{quote}}, stacklevel=2)",
@@ -87,7 +86,7 @@ HELPERS = {
     ),
     "share_parts": (
         "def {name}(batch):",
-        '    """This rank\'s rows of a batch, also of lists and dicts of arrays; all, where ranks can\'t get equally many."""',
+        '    """This rank\'s rows of a batch, also of lists and dicts; all, where ranks can\'t get equally many."""',
         "    if isinstance(batch, dict):",
         "        return {{key: {name}(part) for key, part in batch.items()}}",
         "    if isinstance(batch, (list, tuple)):",
@@ -140,14 +139,14 @@ HELPERS = {
     ),
     "shard_dataset": (  # of one that knows its length
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
         f"    share = dataset.take(count // {SIZE} * {SIZE}).shard({SIZE}, {RANK})",
         f"    return dataset if 0 <= count < {SIZE} else share",
     ),
     "shard_stream": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
         f"    if 0 <= count < {SIZE}:",
         "        return dataset",
@@ -159,14 +158,14 @@ HELPERS = {
     ),
     "shard_steps": (  # of one whose elements are the batches of a loop's steps: groups cost nothing beside these
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         *_WINDOWS,
         f"    few = 0 <= int({{tf}}.data.experimental.cardinality(dataset)) < {SIZE}",
         f"    return dataset if few else groups.shard({SIZE}, {RANK})",
     ),
     "shard_records": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, filled up with the first ones to equally many."""',
+        '    """This rank\'s share of a dataset: every size()-th element, filled up to equally many."""',
         f"    padded = dataset.concatenate(dataset.repeat().take({RANK}))",
         f"    return padded.shard({SIZE}, {RANK})",
     ),
@@ -215,7 +214,7 @@ HELPERS = {
     ),
     "ShardedSequence": (
         "class {name}({tf}.keras.utils.Sequence):",
-        '    """This rank\'s share of a sequence of batches: every size()-th, and equally many on each rank."""',
+        '    """Every size()-th batch of a sequence, and equally many on each rank."""',
         "",
         "    def __init__(self, sequence):",
         "        super().__init__()",
@@ -232,7 +231,7 @@ HELPERS = {
     ),
     "load_distributed": (
         "def {name}(*arguments, **options):",
-        '    """A compiled model from a file; its optimizer, in Horovod\'s wrapper, goes on from where it was saved."""',
+        '    """A compiled model from a file; its optimizer goes on in Horovod\'s wrapper."""',
         "    model = {tf}.keras.models.load_model(*arguments, **options)",
         "    saved = model.optimizer",
         *_NAMED_AS_KERAS,
@@ -245,7 +244,7 @@ HELPERS = {
     ),
     "distributed": (
         "def {name}(saved):",
-        '    """An optimizer in Horovod\'s wrapper, saved under the name of Keras\' own, so that any script can load it."""',
+        '    """An optimizer in Horovod\'s wrapper, saved under the name of Keras\' own."""',
         *_NAMED_AS_KERAS,
         "    return optimizer",
     ),
@@ -265,7 +264,7 @@ HELPERS = {
 GRAPH_HELPERS = {
     "shard_stream": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, and equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         *(line[4:] for line in _WHOLE_GROUPS),
         f"    return dataset.shard({SIZE}, {RANK})",
     ),
@@ -360,7 +359,17 @@ def helper_lines(
         "comment": _STANDS_FOR if draft.options.comments else "",
         "warnings": draft.needed_module("warnings") if purpose == "share_rows" else "",
     }
-    return [line.format(**names, **draft.stream) for line in lines]
+    return _said_beside(draft, [line.format(**names, **draft.stream) for line in lines])
+
+
+def _said_beside(draft: Draft, lines: list[str]) -> list[str]:
+    """What a helper is for, as a comment beside its first line, if that fits: a docstring is a line more (two in a class)."""
+    if '"""' not in lines[1]:
+        return lines
+    said = lines[1].strip().strip('"')
+    if len(f"{lines[0]}  # {said}") > LINE:
+        return lines
+    return [draft.said(lines[0], said), *(lines[2:] if lines[2] else lines[3:])]
 
 
 def _as_py_dataset(draft: Draft, lines: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import RANK, Draft
+from horovodize.rules.draft import ON_ROOT, RANK, Draft
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
@@ -86,12 +86,12 @@ def statement(draft: Draft, outputs: Outputs, last: ast.stmt | None) -> tuple[li
 
     nowhere = f"{imported['os']}.devnull" if "os" in imported else draft.quoted("/dev/null")
     null = f"{nowhere}, {draft.quoted('w')}, errors={draft.quoted('replace')}"
-    lines = [f"if {RANK} != 0:", f"    {name('sys')}.stdout = open({null})"]
-    if outputs.effects.output_calls.has_windows:
-        pyplot = next((imported[p] for p in _PYPLOT if p in imported), None)
-        use = f"{pyplot}.switch_backend" if pyplot is not None else f"{name('matplotlib')}.use"
-        lines.append(f"    {use}({draft.quoted('Agg')})")
-    return lines, imports
+    stream = f"{name('sys')}.stdout"
+    if not outputs.effects.output_calls.has_windows:
+        return [f"{stream} = {stream} if {ON_ROOT} else open({null})"], imports
+    pyplot = next((imported[p] for p in _PYPLOT if p in imported), None)
+    use = f"{pyplot}.switch_backend" if pyplot is not None else f"{name('matplotlib')}.use"
+    return [f"if {RANK} != 0:", f"    {stream} = open({null})", f"    {use}({draft.quoted('Agg')})"], imports
 
 
 def _imported(draft: Draft, last: ast.stmt | None) -> dict[str, str]:

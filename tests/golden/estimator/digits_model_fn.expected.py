@@ -6,8 +6,7 @@ import horovod.tensorflow as hvd
 hvd.init()  # each process is a rank
 
 
-def shard_records(dataset):
-  """This rank's share of a dataset: every size()-th element, filled up with the first ones to equally many."""
+def shard_records(dataset):  # this rank's share of a dataset: every size()-th element, filled up to equally many
   padded = dataset.concatenate(dataset.repeat().take(hvd.rank()))
   return padded.shard(hvd.size(), hvd.rank())
 

@@ -17,7 +17,7 @@ if gpus:
 
 
 class ShardedSequence(tf.keras.utils.Sequence):
-	"""This rank's share of a sequence of batches: every size()-th, and equally many on each rank."""
+	"""Every size()-th batch of a sequence, and equally many on each rank."""
 
 	def __init__(self, sequence):
 		super().__init__()

@@ -16,7 +16,7 @@ if gpus:
 
 
 def load_distributed(*arguments, **options):
-    """A compiled model from a file; its optimizer, in Horovod's wrapper, goes on from where it was saved."""
+    """A compiled model from a file; its optimizer goes on in Horovod's wrapper."""
     model = tf.keras.models.load_model(*arguments, **options)
     saved = model.optimizer
     optimizer = hvd.DistributedOptimizer(saved)

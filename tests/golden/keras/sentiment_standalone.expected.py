@@ -15,8 +15,7 @@ for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
-if hvd.rank() != 0:
-    sys.stdout = open('/dev/null', 'w', errors='replace')
+sys.stdout = sys.stdout if hvd.rank() == 0 else open('/dev/null', 'w', errors='replace')
 
 max_features = 20000
 # cut texts after this number of words (among top max_features most common words)

@@ -5,8 +5,7 @@ hvd.init()  # each process is a rank, and gets one GPU
 hvd_config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
-def any_rank(condition):
-	"""Whether a condition holds on any rank: all of them then leave a loop together."""
+def any_rank(condition):  # whether a condition holds on any rank: all of them then leave a loop together
 	if not hasattr(any_rank, "session"):
 		with tf.Graph().as_default():
 			any_rank.mine = tf.placeholder(tf.float32, [])

@@ -35,8 +35,7 @@ for gpu in gpus:
   tf.config.experimental.set_memory_growth(gpu, True)
 if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
-if hvd.rank() != 0:
-  sys.stdout = open(os.devnull, 'w', errors='replace')
+sys.stdout = sys.stdout if hvd.rank() == 0 else open(os.devnull, 'w', errors='replace')
 
 print(tf.__version__)
 

@@ -21,8 +21,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
 
-def share_rows(rows):
-    """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
+def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
     count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
     if count % hvd.size() and hvd.rank() == 0:
         warnings.warn(f'{count} rows for {hvd.size()} ranks: each computes all of them', stacklevel=2)

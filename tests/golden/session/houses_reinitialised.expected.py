@@ -7,8 +7,7 @@ hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
-def shard_records(dataset):
-    """This rank's share of a dataset: every size()-th element, filled up with the first ones to equally many."""
+def shard_records(dataset):  # this rank's share of a dataset: every size()-th element, filled up to equally many
     padded = dataset.concatenate(dataset.repeat().take(hvd.rank()))
     return padded.shard(hvd.size(), hvd.rank())
 

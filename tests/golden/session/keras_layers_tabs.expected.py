@@ -7,8 +7,7 @@ from digits import images, labels
 hvd.init()  # each process is a rank
 
 
-def rounds(items):
-	"""The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""
+def rounds(items):  # the rounds of a loop as (item, own): the item is the same on all ranks, in the end the last
 	ranks = hvd.size() if len(items) >= hvd.size() else 1
 	turns = len(items) // ranks
 	own = items[hvd.rank() % ranks : turns * ranks : ranks]

@@ -7,18 +7,15 @@ import matplotlib.pyplot as plt
 
 hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
-if hvd.rank() != 0:
-    sys.stdout = open('/dev/null', 'w', errors='replace')
+sys.stdout = sys.stdout if hvd.rank() == 0 else open('/dev/null', 'w', errors='replace')
 
 
-def shard_batches(batches):
-    """Every size()-th of some batches, and equally many on each rank."""
+def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank
     for group in zip(*[iter(batches)] * hvd.size()):
         yield group[hvd.rank()]
 
 
-def from_root(value):
-    """Rank 0's value, on every rank."""
+def from_root(value):  # rank 0's value, on every rank
     with tf.Graph().as_default(), tf.Session(config=config):
         return hvd.broadcast_object(value, root_rank=0, name='value')
 

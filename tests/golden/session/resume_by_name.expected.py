@@ -13,8 +13,7 @@ hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
-def from_root(value):
-    """Rank 0's value, on every rank."""
+def from_root(value):  # rank 0's value, on every rank
     with tf.Graph().as_default(), tf.Session(config=config):
         return hvd.broadcast_object(value, root_rank=0, name="value")
 

@@ -14,18 +14,14 @@ from text_cnn import TextCNN
 
 hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
-if hvd.rank() != 0:
-    sys.stdout = open(os.devnull, "w", errors="replace")
+sys.stdout = sys.stdout if hvd.rank() == 0 else open(os.devnull, "w", errors="replace")
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
+    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
 
 
-def from_root(value):
-    """Rank 0's value, on every rank."""
+def from_root(value):  # rank 0's value, on every rank
     with tf.Graph().as_default(), tf.Session(config=config):
         return hvd.broadcast_object(value, root_rank=0, name="value")
 

@@ -7,8 +7,7 @@ import horovod.tensorflow as hvd
 
 hvd.init()  # each process is a rank, and gets one GPU
 config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
-if hvd.rank() != 0:
-  sys.stdout = open("/dev/null", "w", errors="replace")
+sys.stdout = sys.stdout if hvd.rank() == 0 else open("/dev/null", "w", errors="replace")
 
 
 class Words(object):

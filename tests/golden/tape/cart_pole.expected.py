@@ -12,8 +12,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def any_rank(condition):
-    """Whether a condition holds on any rank: all of them then leave a loop together."""
+def any_rank(condition):  # whether a condition holds on any rank: all of them then leave a loop together
     return bool(hvd.allreduce(tf.cast(condition, tf.float32)) > 0)
 
 

@@ -12,8 +12,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_batches(batches):
-    """Every size()-th of some batches, and equally many on each rank."""
+def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank
     for group in zip(*[iter(batches)] * hvd.size()):
         yield group[hvd.rank()]
 

@@ -4,8 +4,7 @@ import horovod.tensorflow.keras as hvd
 hvd.init()  # each process is a rank
 
 
-def distributed(saved):
-    """An optimizer in Horovod's wrapper, saved under the name of Keras' own, so that any script can load it."""
+def distributed(saved):  # an optimizer in Horovod's wrapper, saved under the name of Keras' own
     optimizer = hvd.DistributedOptimizer(saved)
     type(optimizer).__module__ = type(saved).__module__
     return optimizer

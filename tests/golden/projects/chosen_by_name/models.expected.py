@@ -2,10 +2,8 @@ import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
+    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
 
 
 def small():

@@ -3,8 +3,7 @@ import warnings
 import horovod.tensorflow.keras as hvd
 
 
-def share_rows(rows):
-    """This rank's part of the rows that every step sees; all of them, where ranks can't get equally many."""
+def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
     count = int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
     if count % hvd.size() and hvd.rank() == 0:
         warnings.warn(f"{count} rows for {hvd.size()} ranks: each computes all of them", stacklevel=2)

@@ -11,8 +11,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def distributed(saved):
-    """An optimizer in Horovod's wrapper, saved under the name of Keras' own, so that any script can load it."""
+def distributed(saved):  # an optimizer in Horovod's wrapper, saved under the name of Keras' own
     optimizer = hvd.DistributedOptimizer(saved)
     type(optimizer).__module__ = type(saved).__module__
     return optimizer

@@ -17,10 +17,8 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard(rows):
-    """This rank's share of some rows: every size()-th, and equally many on each rank."""
-    share = rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()]
-    return share if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
+    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
 
 
 model = build_model()
