@@ -749,6 +749,28 @@ for batch in tf.data.Dataset.from_tensor_slices(x).batch(4):
         "import numpy as np\n" + DATA + SESSION + OWN_LOSS.format('Data("rows.npy")', "loss"),
         "import numpy as np\n" + DATA + SESSION + OWN_LOSS.format('Data("rows.npy")', "count"),
     ),
+    "race_mkdir_of_a_path": (
+        "HVD332",
+        START
+        + 'import pathlib\nout = pathlib.Path("run") / "logs"\nif not out.exists():\n    out.mkdir(parents=True)\n',
+        START
+        + 'import pathlib\nout = pathlib.Path("run") / "logs"\nif not out.exists():\n    out.mkdir(exist_ok=True)\n',
+    ),
+    "stall_own_folder": (
+        "HVD331",
+        STEP + SENT + 'for name in os.listdir(f"rows/{hvd.rank()}"):\n    step(np.load(name))\n',
+        STEP + SENT + 'for name in os.listdir("rows"):\n    step(np.load(name)[hvd.rank()::hvd.size()])\n',
+    ),
+    # Ranks wait where the gradients are asked for, not where the tape is wrapped.
+    "stall_between_tape_and_gradients": (
+        "HVD331",
+        STEP.replace("    optimizer", "    if tf.math.is_nan(loss):\n        return loss\n    optimizer")
+        + SENT
+        + "step(x)\n",
+        STEP.replace("    optimizer", "    if len(model.layers) > 3:\n        return loss\n    optimizer")
+        + SENT
+        + "step(x)\n",
+    ),
     "stall_left_by_nan": (
         "HVD331",
         STEP + SENT + "for i in range(9):\n    loss = step(x)\n    if np.isnan(loss):\n        break\n",

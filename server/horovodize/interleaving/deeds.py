@@ -76,6 +76,20 @@ _FRAME_METHODS = (
     "print_png",
 )
 _PATH_METHODS = ("write_text", "write_bytes")  # of the path itself
+# Of paths of pathlib; what else has methods so called isn't one.
+_OF_PATHS = {
+    "mkdir": Deed.MAKE,
+    "exists": Deed.LOOK,
+    "is_file": Deed.LOOK,
+    "is_dir": Deed.LOOK,
+    "stat": Deed.LOOK,
+    "iterdir": Deed.LOOK,
+    "read_text": Deed.READ,
+    "read_bytes": Deed.READ,
+    "unlink": Deed.REMOVE,
+    "rmdir": Deed.REMOVE,
+}
+_GIVING_PATHS = ("joinpath", "resolve", "absolute", "expanduser", "with_name", "with_suffix")
 _ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
 _NOWHERE = ("os.devnull",)
 _LIMIT = 100  # nodes that a path is looked for in
@@ -184,6 +198,27 @@ class Deeds:
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
         elif method in _PATH_METHODS:
             yield Touch(call, Deed.WRITE, receiver, needs_folder=True)
+        elif method in _OF_PATHS and self._is_path(receiver):
+            deed = _OF_PATHS[method]
+            alone = deed is Deed.REMOVE and not call.args and not call.keywords and not self._may_fail(call)
+            yield Touch(call, self._milder(call, deed), receiver, alone=alone)
+
+    def _is_path(self, e: ast.expr) -> bool:
+        """Whether an expression is a path of pathlib: `Path("a") / "b"`."""
+        origins = self.module.values.origins(e)
+        return all(not o.path and isinstance(o.node, ast.expr) and self._makes_path(o.node) for o in origins)
+
+    def _makes_path(self, e: ast.expr) -> bool:
+        match e:
+            case ast.Call() if (self.module.names.of(e.func) or "").startswith("pathlib."):
+                return True
+            case ast.Call(func=ast.Attribute(value=of, attr=name)):
+                return name in _GIVING_PATHS and self._is_path(of)
+            case ast.BinOp(op=ast.Div(), left=left):
+                return self._is_path(left)
+            case ast.Attribute(value=of, attr="parent"):
+                return self._is_path(of)
+        return False
 
 
 def _ignores(call: ast.Call) -> bool:

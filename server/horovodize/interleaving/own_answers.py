@@ -14,6 +14,14 @@ from horovodize.summary.syntax import argument
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME)
 _RANKS = ("rank", "local_rank", "cross_rank")
 _ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
+_LISTING = (
+    "os.listdir",
+    "os.scandir",
+    "glob.glob",
+    "glob.iglob",
+    "tensorflow.io.gfile.listdir",
+    "tensorflow.io.gfile.glob",
+)
 _BEHIND = 1500  # nodes that are looked at behind a value
 _DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
 
@@ -90,6 +98,8 @@ class OwnAnswers:
             r.kind is Source.ROWS and r.where in self._own_logs() for r in varies
         ) and not _is_of_validation(e):
             return Taken.OWN
+        if counted and self._goes_through_own_folder(e):
+            return Taken.OWN
         if not counted and self._comes_of_own_rows(e, varies):
             return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
@@ -97,6 +107,17 @@ class OwnAnswers:
     def _is_own_file(self, reason: Varies) -> bool:
         """Whether the answer depends on a file that each rank has a name of its own for."""
         return reason.kind is Source.FILES and self.facts.horovod.depends_on(reason.where, *_RANKS, limit=60)
+
+    def _goes_through_own_folder(self, e: ast.expr) -> bool:
+        """Whether a loop goes through what is found in a folder of the rank: how much that is is its own."""
+        calls = self.facts.module.values.calls(e)
+        return any(
+            self.facts.module.names.of(c.func) in _LISTING and any(map(self._is_of_rank, c.args))
+            for c in calls
+        )
+
+    def _is_of_rank(self, e: ast.expr) -> bool:
+        return self.facts.horovod.depends_on(e, *_RANKS, limit=60)
 
     def _comes_of_own_rows(self, e: ast.expr, varies: Collection[Varies]) -> bool:
         """Whether a value surely comes of the rows that a rank takes by its number."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from horovodize.facts.callback_items import CallbackItem
 from horovodize.facts.collectives import Collective
 from horovodize.facts.facts import Facts
+from horovodize.facts.horovod_use import TAPES
 from horovodize.facts.sources import ENDS_OF_ALL
 from horovodize.interleaving.actions import (
     Action,
@@ -274,6 +275,11 @@ class Program:
 
     def _call(self, call: ast.Call) -> Iterator[Action]:
         collective = self.facts.collectives.all.get(call)
+        if call in self._asked:  # a tape waits where its gradients are asked for
+            return
+        if (tape := self._asking.get(call.func)) is not None:
+            yield from self._together(tape, self.facts.collectives.all[tape])
+            return
         if collective is not None and (collective.trains or self._is_at_once(call)):
             yield from self._together(call, collective)
             yield from self._epochs(call, collective)
@@ -383,6 +389,22 @@ class Program:
         """Whether a collective is done where it is called: in a graph it is an operation, which sessions run."""
         name = self.facts.horovod.name_of(call)
         return not self.facts.sites.builds_graph or "keras" in name or name.endswith("_object")
+
+    @cached_property
+    def _asking(self) -> dict[ast.expr, ast.Call]:
+        """The wrapped tapes whose gradients `tape.gradient` asks for, by that."""
+        found: dict[ast.expr, ast.Call] = {}
+        for asked in self.module.loads.get("gradient"):
+            if isinstance(asked, ast.Attribute):
+                made = [
+                    c for c in self.module.values.calls(asked.value) if self.facts.horovod.is_call(c, *TAPES)
+                ]
+                found.update({asked: made[0]} if len(made) == 1 else {})
+        return found
+
+    @cached_property
+    def _asked(self) -> set[ast.Call]:
+        return set(self._asking.values())
 
     @cached_property
     def _runs(self) -> dict[ast.Call, list[Collective]]:
