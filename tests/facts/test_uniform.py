@@ -318,6 +318,16 @@ def test_an_iterator_moves_on_where_loops_go_through_it() -> None:
         ("hvd.local_rank()", Varies),
         ("hvd.cross_rank()", Varies),
         ("100 // hvd.size()", Uniform),
+        ("d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(9 // hvd.size()))", Uniform),
+        (
+            "d = tf.data.Dataset.range(9)\nlen(d.take(9 // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank()))",
+            Uniform,
+        ),
+        ("d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()))", Varies),
+        (
+            "d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(9 // hvd.local_size()))",
+            Varies,
+        ),
     ],
 )
 def test_what_horovod_gives(binding: str, text: str, answer: type[Answer]) -> None:

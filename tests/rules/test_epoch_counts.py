@@ -134,3 +134,24 @@ def test_a_rate_and_an_event_by_the_same_count() -> None:
 def test_steps_that_are_counted_from_one() -> None:
     text = plan_of(TAPE.format(read="if not (epoch * steps + i + 1) % 100: model.save('m')")).text
     assert "if not (epoch * steps + i * hvd.size() + hvd.size()) % 100 >= hvd.size()" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "count", "after"),
+    [
+        ("pass", "epoch * len(ds) + i", "epoch * (len(ds) * hvd.size()) + i * hvd.size()"),
+        ("steps = len(ds)", "epoch * steps + i", "epoch * (steps * hvd.size()) + i * hvd.size()"),
+        ("steps = len(ds)", "i + steps * epoch", "i * hvd.size() + steps * hvd.size() * epoch"),
+    ],
+)
+def test_the_length_of_data_that_are_divided_counts_all_ranks_steps_too(
+    made: str, count: str, after: str
+) -> None:
+    read = (
+        f"n = {count}\n        if n % 30 == 0:\n            model.save_weights('w.h5')\n        if n == 100:\n"
+        + ("            opt.learning_rate.assign(0.01)")
+    )
+    text = plan_of(TAPE.replace("steps = len(x) // 32", made).format(read=read)).text
+    assert f"        n = {after}\n" in text
+    assert "        if n % 30 < hvd.size()" in text
+    assert "        if 100 <= n < 100 + hvd.size():\n" in text

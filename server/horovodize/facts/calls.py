@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize import catalogue
+from horovodize.facts import equal_shares
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.graph_counts import GraphCounts
@@ -360,6 +361,10 @@ class Calls:
     def _method(self, step: Step, call: ast.Call, func: ast.Attribute, item: Item) -> None:
         if func.attr == "enumerate" and item.path[1:2] == (0,):
             return  # a dataset's: it counts
+        shared = equal_shares.of(call) if item.size else None
+        if shared is not None:
+            step.ask(shared, (), size=True)
+            return
         maker = self.draws.maker(call)
         if maker is not None:
             if not self.draws.gives_seed(maker) and (not item.size or self.draws.gives_one(call, func.attr)):

@@ -19,6 +19,7 @@ from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
+from horovodize.facts.yielded_numbers import YieldedNumbers
 from horovodize.summary.augmented import added
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, Feeding
@@ -55,6 +56,7 @@ class Counters:
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers = AddedNumbers(module, feeding, self.fetched, occasions)
         self._turns = TurnNumbers(feeding)
+        self._yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
         self._by_variable: dict[ast.Call, Counter | None] = {}
 
     def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
@@ -220,7 +222,7 @@ class Counters:
             return
         for b in bindings:
             if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):
-                yield self._turns.of(b.statement, b.path)
+                yield from self._of_turn(b.statement, b.path, known, depth)
             elif b.kind == "parameter":
                 yield from self._of_parameter(b, known, depth)
             elif b.kind == "assign" and b.value is not None:
@@ -235,6 +237,17 @@ class Counters:
                     yield from self._read(_counted(part), known, depth - 1) if part is not None else [None]
             else:
                 yield None
+
+    def _of_turn(
+        self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...], known: frozenset[ast.AST], depth: int
+    ) -> Iterator[Counter | None]:
+        number = self._turns.of(loop, path) or self._yielded.number(loop.iter, path)
+        given = self._yielded.given(loop.iter, path) if number is None else None
+        if given is None:
+            yield number
+            return
+        for part in given:
+            yield from self._read(part, known, depth - 1)
 
     def _of_parameter(self, b: Binding, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         passed = self.values.passed(b)
@@ -267,7 +280,12 @@ class Counters:
         return next_numbers(self.module, self.occasions)
 
     def _of_item(self, e: ast.Subscript, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
-        """`results[1]` of what a run fetched, or of what a function returned."""
+        """`results[1]` of what a run fetched, or of what a function returned or yielded."""
+        entries = self._yielded.item(e)
+        if entries is not None:
+            for entry in entries:
+                yield from self._read(entry, known, depth - 1)
+            return
         fetched = self.fetched.item(e)
         origins = (
             [(fetched, ())] if fetched is not None else [(o.node, o.path) for o in self.values.origins(e)]

@@ -1,7 +1,8 @@
 """Counts of steps over all epochs, `epoch * steps + step`: part of G5.
 
 The product counts the steps of all ranks; `step` is a rank's own, of which there are size() times fewer. Where it is multiplied
-by size(), checkpoints, logs and events keep their numbers: `epoch * steps + step * hvd.size()`."""
+by size(), checkpoints, logs and events keep their numbers: `epoch * steps + step * hvd.size()`. Where `steps` are a rank's own,
+too (`epoch * len(data) + step` of data that are divided), both are multiplied."""
 
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ import ast
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 from horovodize.summary.syntax import is_one as is_one_step
 
 _WHAT = "Let it count the steps of all ranks"
+_WHY_OWN = "What goes by it comes as often for the rows that are seen, and keeps its numbers."
 _WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
 
 
@@ -25,11 +28,23 @@ def apply(draft: Draft) -> None:
         if turn is None or draft.was(turn, OfAll) or counted.of(draft, turn) is None:
             continue
         if draft.decide(turn, Counted("G5")):
+            steps = _steps(draft, count, turn)
+            own = steps is not None and _is_own(draft, steps) and not draft.was(steps, OfAll)
             edits = [*counted.read_as_all(draft, turn, "G5")]
+            edits += counted.read_as_all(draft, steps, "G5") if own and steps is not None else ()
             one = _one_more(draft, count, turn)
             if one is not None and draft.decide(one, Counted("G5")):
                 edits.append(Edit(draft.module.span(one), SIZE))
-            draft.change("G5", turn, _WHAT, _WHY, edits)
+            draft.change("G5", turn, _WHAT, _WHY_OWN if own else _WHY, edits)
+
+
+def _steps(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
+    """`steps` of `epoch * steps + step`."""
+    product = count.right if draft.syntax.inside(turn, count.left) else count.left
+    if not isinstance(product, ast.BinOp):
+        return None
+    outer = _loop(draft, product.left)
+    return product.right if outer is not None else product.left
 
 
 def _one_more(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
@@ -102,10 +117,8 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
                 and outer is not inner
                 and (draft.syntax.inside(inner, outer) or _runs_in(draft, inner, outer))
             )
-            if (
-                around
-                and isinstance(steps, (ast.Name, ast.Attribute, ast.Constant))
-                and not _is_changed(draft, steps)
+            if around and (
+                isinstance(steps, (ast.Name, ast.Attribute, ast.Constant)) or _is_length(draft, steps)
             ):
                 return turn
     return None
@@ -146,7 +159,13 @@ def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> 
     return loop if isinstance(loop, ast.While) and not in_it else None
 
 
-def _is_changed(draft: Draft, steps: ast.expr) -> bool:
-    """Whether the number of an epoch's steps was divided where it is made: then it counts a rank's own."""
+def _is_length(draft: Draft, e: ast.expr) -> bool:
+    return isinstance(e, ast.Call) and draft.names.last(e.func) in ("len", "cardinality")
+
+
+def _is_own(draft: Draft, steps: ast.expr) -> bool:
+    """Whether the number of an epoch's steps counts a rank's own: it was divided, or is the length of what was."""
+    if counts_a_share(draft, steps):
+        return True
     spans = [draft.module.span(n) for n in draft.values.depends([steps], 200) if isinstance(n, ast.expr)]
     return any(change.span == span for change in draft.changes for span in spans)
