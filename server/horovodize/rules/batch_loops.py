@@ -103,4 +103,5 @@ def _deal_beside(draft: Draft, e: ast.expr) -> bool:
             endless = isinstance(beside, ast.Call) and draft.names.last(beside.func) == "cycle"
             doubt = "" if endless else _BESIDE
             draft.change(draft.loop_rule, beside, "Give every rank its own batches", WHY, edits, doubt=doubt)
+            data.shuffle_alike(draft, beside)
     return bool(divided)

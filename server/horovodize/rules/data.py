@@ -35,7 +35,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import generators, global_batch, pipeline_orders, short_shares, told_draws
+from horovodize.rules import generators, global_batch, gone_through, pipeline_orders, short_shares, told_draws
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
@@ -327,7 +327,12 @@ def _separate_cache(draft: Draft, step: ast.Call) -> None:
 
 
 def shuffle_alike(draft: Draft, place: ast.expr) -> None:
-    """Seeds the shuffles of a pipeline that is divided at `place`."""
+    """Seeds the shuffles of what is divided at `place`: of a pipeline, of those that a generator goes through."""
+    for source in gone_through.behind(draft, place):
+        _shuffle_alike(draft, source)
+
+
+def _shuffle_alike(draft: Draft, place: ast.expr) -> None:
     for step in feeding(draft).pipelines.steps(place):
         _seed(draft, step, "shuffle", 1)
         _seed(draft, step, "rejection_resample", 3)
