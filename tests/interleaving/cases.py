@@ -122,6 +122,16 @@ SESSION = GRAPH.replace(
     "send,", "mean, count = hvd.allreduce(loss), tf.assign_add(tf.Variable(0.0), 1.0)\nsend,"
 )
 SESSION += "    session.run(send)\n"
+HOOKED = (
+    GRAPH.split("with tf.Session", maxsplit=1)[0]
+    + """\
+hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=20000 // hvd.size())]
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    if read():
+{}    while not session.should_stop():
+        session.run(train, {{x: read()}})
+"""
+)
 FIT = (
     START.replace("horovod.tensorflow", "horovod.tensorflow.keras")
     + """\
@@ -770,6 +780,17 @@ for batch in tf.data.Dataset.from_tensor_slices(x).batch(4):
         STEP.replace("    optimizer", "    if len(model.layers) > 3:\n        return loss\n    optimizer")
         + SENT
         + "step(x)\n",
+    ),
+    "drift_a_layer_is_set": (
+        "HVD333",
+        STEP + SENT + "if hvd.rank() == 0:\n    model.layers[-1].set_weights(read())\nstep(x)\n",
+        STEP + "if hvd.rank() == 0:\n    model.layers[-1].set_weights(read())\n" + SENT + "step(x)\n",
+    ),
+    # A saver is given the session, and fetches nothing of what that has for hooks.
+    "drift_restored_in_a_session_with_hooks": (
+        "HVD333",
+        HOOKED.format("        if hvd.rank() == 0:\n            saver.restore(session, 'run/model')\n"),
+        HOOKED.format("        saver.restore(session, 'run/model')\n"),
     ),
     "stall_left_by_nan": (
         "HVD331",

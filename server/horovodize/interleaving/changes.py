@@ -33,7 +33,7 @@ class Changes:
             return "rate" if self._is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
         what = ""
         if isinstance(func, ast.Attribute) and not use.name_of(call):
-            if func.attr in _SETTERS and self._is_trained(func.value):
+            if func.attr in _SETTERS and (self._is_trained(func.value) or self._is_in_trained(func.value)):
                 what = "weights"
             elif func.attr == "restore" and (self._holds_trained(func.value) or self._keeps_all(func.value)):
                 what = "weights"

@@ -413,6 +413,8 @@ class Program:
             return {}
         found = {}
         for run in self.facts.sites.graph.all_runs:
+            if self.module.names.last(run.func) == "restore":  # of a saver: it is given the session
+                continue
             fetched = list(self.module.values.depends(run.args[:1], _FETCHED))
             found[run] = [
                 c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None and not c.trains
