@@ -18,6 +18,10 @@ FIT = "model.fit(tf.ones((64, 4)), tf.ones((64, 1)))\n"
 WRITES = (
     "import json\n\n\ndef store(path, what):\n    with open(path, 'w') as f:\n        json.dump(what, f)\n"
 )
+METHODS = (
+    "\n\nclass Now:\n    def store(self, path):\n        store(path, 1)\n"
+    "\n\nclass Later(Now):\n    def store(self, path):\n        store(path, 2)\n"
+)
 
 
 def after(body: str, **modules: str) -> dict[str, str]:
@@ -68,7 +72,80 @@ def test_methods_that_a_library_calls_are_guarded() -> None:
     assert "hvd.rank() == 0" in after(body, tools=module)["tools"]
 
 
+TRAINS = """\
+import tools
+
+
+class Training:
+    def __init__(self, model):
+        self.model = model
+
+    def run(self):
+        for epoch in range(3):
+            self.model.fit([[1.0] * 4] * 64, [1.0] * 64)
+            {call}
+"""
+
+
+def in_training(call: str, tools: str = WRITES, more: str = "") -> dict[str, str]:
+    """A script whose training, with a call in it, stands in another file."""
+    body = HEAD.replace("import tools", "import training") + "training.Training(model).run()\n"
+    files = changed(result(body, training=TRAINS.replace("{call}", call) + more, tools=tools))
+    return {path[3:-3]: text for path, text in files.items()}
+
+
+@pytest.mark.parametrize(
+    ("call", "tools"),
+    [
+        ("tools.store('a', self.model.fit([[1.0] * 4] * 64, [1.0] * 64))", WRITES),  # it trains
+        ("self.last = tools.store('a', 1)", WRITES),
+        ("tools.store('a', 1)", WRITES + "    if what > 2:\n        exit()\n"),  # all ranks end, or none
+        ("tools.store('a', 1)", WRITES + "    LAST.append(path)\n\n\nLAST = []\n"),
+        ("tools.Later().store('a')", WRITES + METHODS),  # which one runs is not sure
+    ],
+)
+def test_a_writer_that_the_training_calls_otherwise_is_guarded_inside(call: str, tools: str) -> None:
+    files = in_training(call, tools)
+    assert "hvd.rank() == 0" in files["tools"]
+    assert "if hvd.rank() == 0:" not in files["training"]
+
+
+def test_a_writer_that_a_file_without_training_calls_is_guarded_inside() -> None:
+    files = after(
+        "between.call()\n",
+        between="import tools\nTURN = []\n\n\ndef call():\n    TURN.append(1)\n    tools.store('a', 1)\n",
+        tools=WRITES,
+    )
+    assert "between" not in files
+
+
+def test_folders_are_made_by_all_ranks() -> None:
+    make = "import os\n\n\ndef make(path):\n    if not os.path.exists(path):\n        os.makedirs(path)\n"
+    files = in_training("tools.make('a')", make)
+    assert "os.makedirs(path, exist_ok=True)" in files["tools"]
+    assert "if hvd.rank() == 0:" not in files["training"]
+
+
 # ---------------------------------------------------------------------- the module stays
+
+
+def test_a_writer_is_guarded_where_the_training_calls_it() -> None:
+    files = in_training("tools.store('a', 1)")
+    assert set(files) == {"train", "training"}
+    assert "            if hvd.rank() == 0:\n                tools.store('a', 1)\n" in files["training"]
+
+
+def test_a_method_that_only_writes_is_guarded_where_it_is_called() -> None:
+    method = """
+    def store(self, path, what):
+        print('storing')
+        self.model.save(path)
+        self.model.save_weights(what)
+        print('stored', path)
+"""
+    files = in_training("if epoch % 2:\n                self.store('a', 'b')", more=method)
+    assert "            if epoch % 2 and hvd.rank() == 0:\n" in files["training"]
+    assert method in files["training"]
 
 
 def test_a_writer_is_guarded_where_the_script_calls_it() -> None:

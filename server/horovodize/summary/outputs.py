@@ -41,7 +41,7 @@ class Outputs:
 
     def __init__(self, module: Module, effects: Effects, early: set[ast.AST], silenced: bool = False) -> None:
         self.module, self.effects, self.early, self.silenced = module, effects, early, silenced
-        self.beside, self.opening = Beside(module, effects), effects.opening
+        self.beside, self.opening = Beside(module, effects, early), effects.opening
         self._known: dict[ast.stmt, bool] = {}
         self._by_scope: dict[str, dict[ast.AST | None, list[ast.Name]]] = {}
 
