@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.summary.names import Names
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, Syntax
 
+_ENDS = ("exit", "quit", "sys.exit", "os._exit")
 _PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
@@ -15,6 +17,16 @@ def exits(loop: Loop) -> list[ast.stmt]:
     return [
         n for n, own in _statements(loop) if isinstance(n, ast.Return) or (own and isinstance(n, ast.Break))
     ]
+
+
+def ends_program(call: ast.Call, names: Names) -> bool:
+    """Whether a call ends the process: `sys.exit(1)`."""
+    return (names.of(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")) in _ENDS
+
+
+def ends_well(call: ast.Call) -> bool:
+    """Whether it ends as one that has done its work. With a status, the launcher ends all ranks."""
+    return all(isinstance(status, ast.Constant) and not status.value for status in call.args[:1])
 
 
 def skips(loop: Loop) -> list[ast.Continue]:

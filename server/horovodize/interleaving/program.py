@@ -8,6 +8,7 @@ from functools import cached_property
 
 from horovodize.facts.callback_items import CallbackItem
 from horovodize.facts.collectives import Collective
+from horovodize.facts.exits import ends_program, ends_well
 from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import TAPES
 from horovodize.facts.sources import ENDS_OF_ALL
@@ -49,7 +50,6 @@ _OF_VALUES = (
     "AssertionError",
     "UnicodeDecodeError",
 )
-_ENDS = {"exit", "quit", "sys.exit", "os._exit"}
 
 
 class Program:
@@ -290,11 +290,8 @@ class Program:
         if self.facts.horovod.is_call(call, "join"):
             yield Together(call, "join")
             return
-        name = self.names.of(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
-        if name in _ENDS:
-            given = call.args[0] if call.args else None
-            well = given is None or (isinstance(given, ast.Constant) and not given.value)
-            yield Leave(call, Exit.END if well else Exit.RAISE)
+        if ends_program(call, self.names):
+            yield Leave(call, Exit.END if ends_well(call) else Exit.RAISE)
             return
         if what := self.changes.of(call):
             yield Change(call, what)

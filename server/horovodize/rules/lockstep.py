@@ -10,7 +10,7 @@ import ast
 
 from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.cursors import cursors_of
-from horovodize.facts.exits import deciding, exits, skips, tests
+from horovodize.facts.exits import deciding, ends_program, ends_well, exits, skips, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import (
     deciding_averages,
@@ -58,6 +58,7 @@ def keep_in_step(draft: Draft) -> None:
                 reached_together.keep(draft, frame, sites)
     for loop in seen:
         reached_together.keep_number(draft, loop)
+    _end_together(draft, seen)
     for loop in seen:
         rate_changes_in_loops.keep_alike(draft, loop, sites)
     rate_changes_in_loops.keep_weights_alike(draft)
@@ -111,18 +112,41 @@ def _keep(draft: Draft, loop: Loop) -> None:
     left = exits(loop)
     skipping = [s for s in skips(loop) if any(position(s) < position(e) for e in left)]  # past an exit
     for leaving in (*left, *skipping):
-        around = tests(draft.syntax, leaving, loop)
-        for test in around:
-            resume.agree_on_restored(draft, test)
-        causes = [cause_of(draft, test, loop) for test in around]
-        if not set(causes) - {Cause.COUNT} or _by_means(draft, around, causes):
-            continue
-        if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
-            agree(draft, around[0], _GAME if causes[0] is Cause.GAME else "")
-        elif Cause.GAME in causes:
-            _refuse(draft, leaving)
-        elif not _tell(draft, leaving, loop):
-            draft.refuse("HVD205", leaving, ALIKE)
+        _leave_together(draft, leaving, tests(draft.syntax, leaving, loop), loop)
+
+
+def _leave_together(draft: Draft, leaving: ast.stmt, around: list[ast.expr], loop: Loop) -> None:
+    """around: the tests that decide whether a loop is left there, innermost first"""
+    for test in around:
+        resume.agree_on_restored(draft, test)
+    causes = [cause_of(draft, test, loop) for test in around]
+    if not set(causes) - {Cause.COUNT} or _by_means(draft, around, causes):
+        return
+    if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
+        agree(draft, around[0], _GAME if causes[0] is Cause.GAME else "")
+    elif Cause.GAME in causes:
+        _refuse(draft, leaving)
+    elif not _tell(draft, leaving, loop):
+        draft.refuse("HVD205", leaving, ALIKE)
+
+
+def _end_together(draft: Draft, loops: set[Loop]) -> None:
+    """The same of what ends the program in a loop, or in a function that it runs: `if np.isnan(loss): sys.exit()`."""
+    for call in (c for c in draft.syntax.calls if ends_program(c, draft.names) and ends_well(c)):
+        ends, function = draft.syntax.statement(call), draft.syntax.function(call)
+        within = [loop for loop in draft.syntax.loops(call) if loop in loops]
+        if not within and function is not None:
+            within = [
+                loop
+                for loop in loops
+                if any(draft.values.callee(c) is function for c in feeding(draft).calls_in(loop))
+            ]
+        if within:
+            around = [c.test for c, _ in draft.syntax.conditions(ends) if isinstance(c, ast.If)]
+            inside = [
+                test for test in around if not draft.syntax.inside(within[0], draft.syntax.parent[test])
+            ]
+            _leave_together(draft, ends, inside, within[0])
 
 
 def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:

@@ -1,0 +1,56 @@
+"""G4: what ends the program in a training loop, on all ranks together: the others would wait for one that has gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+LOOP = """
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+count = 0
+for epoch in range(9):
+    for x, y in ds:
+        loss = step(x, y)
+        count += 1
+"""
+BY_ITS_LOSS = {
+    "in the loop": ("", "        if np.isnan(loss):\n            {}\n"),
+    "in a function": ("def check(loss):\n    if np.isnan(loss):\n        {}\n", "        check(loss)\n"),
+    "in a method": (
+        "class Guard:\n    def see(self, loss):\n        if np.isnan(loss):\n            print('NaN')\n            {}\n",
+        "        Guard().see(loss)\n",
+    ),
+}
+WELL = ["sys.exit()", "sys.exit(0)", "exit()", "quit()"]
+
+
+def text_of(before: str, after: str) -> str:
+    plan = plan_of("import sys\n" + TAPE + before + LOOP + after)
+    assert all(change.sure for change in plan.changes)
+    return plan.text
+
+
+@pytest.mark.parametrize("ends", WELL)
+@pytest.mark.parametrize(("before", "after"), BY_ITS_LOSS.values(), ids=BY_ITS_LOSS)
+def test_all_end_when_one_does(before: str, after: str, ends: str) -> None:
+    assert "if any_rank(np.isnan(loss)):\n" in text_of(before.format(ends), after.format(ends))
+
+
+@pytest.mark.parametrize("ends", ["sys.exit(1)", "raise ValueError('NaN')", "sys.exit('NaN')"])
+@pytest.mark.parametrize(("before", "after"), BY_ITS_LOSS.values(), ids=BY_ITS_LOSS)
+def test_what_fails_ends_all(before: str, after: str, ends: str) -> None:
+    assert "any_rank" not in text_of(before.format(ends), after.format(ends))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "        if count > 100:\n            sys.exit()\n"),
+        ("if len(sys.argv) > 3:\n    sys.exit()\n", ""),
+        ("def usage():\n    print('usage')\n    sys.exit()\nif len(sys.argv) > 3:\n    usage()\n", ""),
+    ],
+)
+def test_what_is_the_same_on_all_ranks_is_left(before: str, after: str) -> None:
+    assert "any_rank" not in text_of(before, after)
