@@ -1223,6 +1223,67 @@ def test_a_count_that_a_function_keeps_over_its_turns_counts_them(head: str, cou
     assert "if total == max(1, 500 // hvd.size()):" in after
 
 
+CLOSURE = """\
+def make():
+    count = 0
+    def train(x, y):
+        nonlocal count
+        step(x, y)
+        count += 1
+        if count % 50 == 0:
+            keep(model)
+    return train
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "divided"),
+    [
+        ("train = make()\nfor e in range(3):\n    for x, y in ds:\n        train(x, y)\n", True),
+        # In each epoch another, so that it counts the batches of one, as the loop's own number would.
+        ("for e in range(3):\n    train = make()\n    for x, y in ds:\n        train(x, y)\n", True),
+        # Of each step another: it counts to 1.
+        ("for e in range(3):\n    for x, y in ds:\n        train = make()\n        train(x, y)\n", False),
+    ],
+)
+def test_a_count_that_a_closure_keeps(made: str, divided: bool) -> None:
+    after = plan_of(f"{TAPE}{DATA}{CLOSURE}{made}").text
+    assert ("if count % max(1, 50 // hvd.size()) == 0" in after) is divided
+
+
+EVERY = """\
+class Every:
+    def __init__(self, every):
+        self.every, self.last = every, None
+    def __call__(self, number):
+        if self.last is None:
+            self.last = number
+            return True
+        if number >= self.last + self.every:
+            self.last += {by}
+            return True
+        return False
+due = Every(40)
+number = 0
+for x, y in ds:
+    step(x, y)
+    number += 1
+    if due(number):
+        keep(model)
+"""
+
+
+def test_a_number_that_goes_on_from_the_last_one() -> None:
+    after = plan_of(TAPE + DATA + EVERY.format(by="self.every")).text
+    assert "if number >= self.last + max(1, self.every // hvd.size()):" in after
+    assert "self.last += max(1, self.every // hvd.size())\n" in after
+    assert "due = Every(40)\n" in after
+
+
+def test_a_number_that_goes_on_by_another() -> None:
+    assert "self.last + max(1" not in plan_of(TAPE + DATA + EVERY.format(by="1")).text
+
+
 EAGER_STEP = """\
 import tensorflow as tf
 step = {made}

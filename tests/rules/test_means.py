@@ -198,6 +198,18 @@ ANSWERS = {
         "    monitor.push(np.mean(losses))\n    if epoch > 4 and monitor.done:\n        break\n",
         "    monitor.push(mean_over_ranks(np.mean(losses)))\n",
     ),
+    "items of a dictionary": (
+        "state = {'best': 1e9, 'bad': 0}\n",
+        "    loss = np.mean(losses)\n    if loss < state['best']:\n        state['best'], state['bad'] = loss, 0\n"
+        "    else:\n        state['bad'] += 1\n    if state['bad'] > 3:\n        break\n",
+        "    loss = mean_over_ranks(np.mean(losses))\n",
+    ),
+    "a dictionary that is updated": (
+        "state = dict(best=1e9, bad=0)\n",
+        "    loss = np.mean(losses)\n    if loss < state['best']:\n        state.update(best=loss, bad=0)\n"
+        "    else:\n        state['bad'] += 1\n    if state['bad'] > 3:\n        break\n",
+        "    loss = mean_over_ranks(np.mean(losses))\n",
+    ),
     "an object that lowers the rate": (
         "class Plateau:\n    best, bad = 1e9, 0\n"
         "    def step(self, loss):\n        if loss < self.best - 1e-4:\n"

@@ -243,6 +243,10 @@ class AddedNumbers:
             isinstance(n, (ast.Yield, ast.YieldFrom)) for n in walk(home)
         ):
             return False
+        if (
+            self.syntax.function(b.statement) is not home
+        ):  # `nonlocal step`, in a function that the loop calls
+            return any(self.syntax.inside(c, d.loop) for c in self.values.callers(home) for d in drivers)
         return not all(self.syntax.inside(d.loop, home) for d in drivers)
 
 

@@ -300,6 +300,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         return  # as many batches go into an update as before, of each rank
     if bounds and not (bounds := [b for b in bounds if not counted.is_last_turn(draft, number, b)]):
         return  # the last turn is the last of all already
+    if len(bounds) == 1 and thresholds.goes_on_from(draft, test, bounds[0]):
+        return
     bounds = [thresholds.until(draft, _whole_steps(b)) for b in bounds]
     if (
         not bounds

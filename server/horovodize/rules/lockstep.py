@@ -20,6 +20,7 @@ from horovodize.rules import (
     reached_together,
     resume,
     threads,
+    numbers_beside_batches,
 )
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of, differing
@@ -59,6 +60,7 @@ def keep_in_step(draft: Draft) -> None:
     for loop in seen:
         reached_together.keep_number(draft, loop)
     _end_together(draft, seen)
+    numbers_beside_batches.decide_together(draft)
     for loop in seen:
         rate_changes_in_loops.keep_alike(draft, loop, sites)
     rate_changes_in_loops.keep_weights_alike(draft)

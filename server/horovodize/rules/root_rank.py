@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from horovodize.facts.sources import FUNCTIONS, Source
 from horovodize.plan import Decision
 from horovodize.rules import file_caches, folders, read_back, typed_in
-from horovodize.rules.decisions import Left
+from horovodize.rules.decisions import Agreed, Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
 from horovodize.rules.output_values import redirect
@@ -122,8 +122,13 @@ class _RootRank:
 
     def _may_join(self, statement: ast.stmt, run: list[ast.stmt]) -> bool:
         if self.outputs.is_output(statement):
-            return not self.outputs.must_stay(statement)
+            return not self._must_stay(statement)
         return bool(run) and (self.outputs.may_join(statement) or self._waits(statement, run))
+
+    def _must_stay(self, statement: ast.stmt) -> bool:
+        """Whether all ranks must come to a statement: also for what they decide together in it."""
+        together = (n for n in ast.walk(statement) if self.draft.was(n, Agreed))
+        return self.outputs.must_stay(statement) or any(isinstance(n, ast.expr) for n in together)
 
     def _waits(self, statement: ast.stmt, run: list[ast.stmt]) -> bool:
         """`while os.path.exists(folder): pass` after what removes it: on ranks that remove nothing it may never end."""
@@ -220,7 +225,7 @@ class _RootRank:
                 )
             return
         if self.outputs.is_output(statement) and not isinstance(statement, ast.If):
-            if not self.outputs.must_stay(statement):
+            if not self._must_stay(statement):
                 self._in_line(statement)
             return
         for block in _blocks(statement):

@@ -12,6 +12,7 @@ from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 
+_READ = (ast.Name, ast.Attribute)
 WHAT = "Let it happen as often for the rows that are seen"
 WHY = "Each rank takes size() times fewer steps; after as many rows, size() times fewer have been counted."
 
@@ -36,9 +37,13 @@ def since(draft: Draft, e: ast.expr) -> ast.expr | None:
 def _is_of_a_step(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
     """Whether a variable holds the number of an earlier step, or none yet."""
     given = [_given(b) for b in _bindings(draft, e)]
-    return bool(given) and all(
-        v is not None and (_is_low(draft, v) or counted.of(draft, v) is not None) for v in given
-    )
+    return bool(given) and all(v is not None and _is_earlier(draft, v) for v in given)
+
+
+def _is_earlier(draft: Draft, e: ast.expr) -> bool:
+    """Whether a value is the number of an earlier step, or stands for none."""
+    is_none = isinstance(e, ast.Constant) and e.value is None
+    return is_none or _is_low(draft, e) or counted.of(draft, e) is not None
 
 
 def _given(b: Binding) -> ast.expr | None:
@@ -63,6 +68,25 @@ def moves_on(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
     if not moved or None in steps or not _is_only_compared(draft, text, bindings):
         return False
     edits = list(_divided(draft, [s for s in steps if s is not None]))
+    if edits:
+        draft.change("G5", test, WHAT, WHY, edits, decision=Decision.DIVIDED)
+    return True
+
+
+def goes_on_from(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
+    """Divides 500 in `last + 500`, and where `last` goes on by it: `last = step` at first, `last += 500` then. Whether the
+    bound is such a one."""
+    if not (isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Add) and isinstance(bound.left, _READ)):
+        return False
+    bindings, by = _bindings(draft, bound.left), bound.right
+    moved = [b.value for b in bindings if b.kind == "augment" and isinstance(b.operator, ast.Add)]
+    begun = [_given(b) for b in bindings if b.kind != "augment"]
+    if not moved or any(value is None or ast.unparse(value) != ast.unparse(by) for value in moved):
+        return False
+    if not counted.is_whole(draft, by) or not all(v is not None and _is_earlier(draft, v) for v in begun):
+        return False
+    amounts = [e for e in (by, *moved) if e is not None and not draft.was(e, Divided)]
+    edits = [edit for e in amounts for edit in counted.over_ranks(draft, e, "G5")]
     if edits:
         draft.change("G5", test, WHAT, WHY, edits, decision=Decision.DIVIDED)
     return True

@@ -192,9 +192,17 @@ class Values:
 
     def _items_set(self, e: ast.Subscript, key: str) -> list[Binding]:
         """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
+        return [b for b in self._items_bound(e, key) if b.kind == "assign"]
+
+    def item_bindings(self, e: ast.Subscript) -> list[Binding]:
+        """Where an item of a dictionary is set or added to: `state["bad"] += 1`."""
+        key = e.slice.value if isinstance(e.slice, ast.Constant) else None
+        return self._items_bound(e, key) if isinstance(key, str) else []
+
+    def _items_bound(self, e: ast.Subscript, key: str) -> list[Binding]:
         name = item_name(key)
         self.reads.note("attribute", name)
-        bound = [b for b in self.scopes.attributes.get(name, ()) if b.kind == "assign"]
+        bound = self.scopes.attributes.get(name, ())
         tables = {o.node for o in self.origins(e.value) if not o.path} if bound else set()
         return [
             b
