@@ -15,12 +15,12 @@ from horovodize.facts.sources import Source
 from horovodize.rules import (
     deciding_averages,
     means,
+    numbers_beside_batches,
     own_trainings,
     rate_changes_in_loops,
     reached_together,
     resume,
     threads,
-    numbers_beside_batches,
 )
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of, differing
