@@ -1251,7 +1251,7 @@ def test_a_count_that_a_closure_keeps(made: str, divided: bool) -> None:
     assert ("if count % max(1, 50 // hvd.size()) == 0" in after) is divided
 
 
-EVERY = """\
+PERIODIC = """\
 class Every:
     def __init__(self, every):
         self.every, self.last = every, None
@@ -1274,14 +1274,14 @@ for x, y in ds:
 
 
 def test_a_number_that_goes_on_from_the_last_one() -> None:
-    after = plan_of(TAPE + DATA + EVERY.format(by="self.every")).text
+    after = plan_of(TAPE + DATA + PERIODIC.format(by="self.every")).text
     assert "if number >= self.last + max(1, self.every // hvd.size()):" in after
     assert "self.last += max(1, self.every // hvd.size())\n" in after
     assert "due = Every(40)\n" in after
 
 
 def test_a_number_that_goes_on_by_another() -> None:
-    assert "self.last + max(1" not in plan_of(TAPE + DATA + EVERY.format(by="1")).text
+    assert "self.last + max(1" not in plan_of(TAPE + DATA + PERIODIC.format(by="1")).text
 
 
 EAGER_STEP = """\
