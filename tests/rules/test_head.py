@@ -243,3 +243,34 @@ def test_the_head_has_the_files_indent_quotes_and_line_ends() -> None:
     assert "\r\nfor gpu in gpus:\r\n\ttf.config" in text
     assert 'list_physical_devices("GPU")' in text
     assert "\n" not in text.replace("\r\n", "")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "from sklearn.model_selection import train_test_split\nrows, rest = train_test_split(rows, test_size=0.3)",
+        "import numpy as np\nrows = rows[np.random.permutation(len(rows))]",
+        "import numpy as np\nnp.savetxt('rows.txt', rows)",
+        "import os\nos.makedirs('out')",
+    ],
+)
+def test_horovod_is_begun_before_what_ranks_must_do_alike_between_imports(between: str) -> None:
+    source = (
+        "import tensorflow as tf\nfrom data import rows\n"
+        + between
+        + "\nfrom tensorflow.keras import layers\n"
+        + COMPILE
+    )
+    lines = plan_of(source).text.splitlines()
+    begun = lines.index("hvd.init()")
+    assert begun < next(
+        i for i, line in enumerate(lines) if "rows" in line and "import" not in line or "makedirs" in line
+    )
+
+
+def test_settings_between_imports_stay_before_horovod_is_begun() -> None:
+    between = "import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'\nimport warnings\nwarnings.filterwarnings('ignore')\n"
+    lines = plan_of(
+        "import tensorflow as tf\n" + between + "import numpy as np\n" + COMPILE
+    ).text.splitlines()
+    assert lines.index("import numpy as np") < lines.index("hvd.init()")

@@ -19,6 +19,14 @@ _HARMLESS = (
     "tensorflow.config.", "tensorflow.compat.v1.config.", "tensorflow.compat.v1.logging.", "tensorflow.compat.v1.flags.",
     "tensorflow.compat.v1.app.flags.", "tensorflow.function", "tensorflow.TensorSpec", "tensorflow.get_logger",
 )  # fmt: skip
+# What is called between imports to set a process up, or to tell of it.
+_SETTINGS = (
+    "os.environ.", "os.getenv", "os.putenv", "os.chdir", "os.path.join", "os.path.dirname", "os.path.abspath",
+    "os.path.expanduser", "sys.path.", "sys.stdout.", "sys.setrecursionlimit", "warnings.", "logging.", "absl.logging.",
+    "argparse.", "gc.", "locale.", "matplotlib.use", "matplotlib.rc", "matplotlib.style.", "matplotlib.pyplot.rc",
+    "matplotlib.pyplot.style.", "seaborn.set", "random.seed", "numpy.random.seed", "numpy.set_printoptions", "numpy.seterr",
+    "pandas.set_option", "re.compile", "print", "str", "int", "float", "len", "getattr", "hasattr", "get_ipython",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,7 +171,8 @@ def _end_of_imports(draft: Draft, imported: ast.stmt, stop: ast.stmt | None) -> 
 
 
 def _is_preamble(draft: Draft, statement: ast.stmt) -> bool:
-    """What may stand between imports: settings of the process that do not touch TensorFlow."""
+    """What may stand between imports: settings of the process. Whatever else is called may be what ranks must do alike, or one
+    of them alone, and that needs Horovod begun before it."""
     if isinstance(statement, (ast.Try, ast.If)):
         inner = [s for s in ast.walk(statement) if isinstance(s, ast.stmt) and s is not statement]
         return all(isinstance(s, (ast.Import, ast.ImportFrom, ast.Pass, ast.Assign)) for s in inner)
@@ -171,7 +180,7 @@ def _is_preamble(draft: Draft, statement: ast.stmt) -> bool:
         return False
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
-            name = draft.names.of(node.func) or ""
-            if name.startswith(("tensorflow", "horovod")) or draft.values.callee(node) is not None:
+            name = draft.names.of(node.func) or (node.func.id if isinstance(node.func, ast.Name) else "")
+            if not name.startswith(_SETTINGS) or draft.values.callee(node) is not None:
                 return False
     return True
