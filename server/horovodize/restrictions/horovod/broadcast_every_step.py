@@ -5,7 +5,8 @@ A broadcast sends all weights to all ranks. In every step that costs more than a
 ranks drift apart.
 
 ## When it is reported
-On `broadcast_variables` in the innermost loop around a step, under no condition, or one that is always true (`step(x, True)`);
+On `broadcast_variables` in the innermost loop around a step, under no condition, or one that is always true (`step(x, True)`),
+but not of `non_trainable_variables` alone;
 and in a `tf.function` under a variable of the script, or an attribute of `self`, that is changed after the step: the function
 was traced with what it was first, and goes on with that. Where the function itself changes it, that is a warning: if the
 optimizer makes its variables in the first call, the function is traced twice, and the second time sends nothing.
@@ -104,6 +105,22 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 
 hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+for x, y in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
 
 class Trainer:
     def __init__(self):
@@ -175,7 +192,10 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, argument
+
+_STATISTICS = ("non_trainable_variables", "non_trainable_weights")
+_TRAINED = ("variables", "weights", "trainable_variables", "trainable_weights")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -205,11 +225,20 @@ def find(context: Context) -> Iterator[Violation]:
             continue
         if loop is None or loop not in steps or _may_be_left_out(context, call, loop):
             continue
+        if _sends_statistics(context, call):
+            continue
         yield RESTRICTION.at(
             context,
             call,
             "this sends all weights in every step: broadcast them once, in or after the first step",
         )
+
+
+def _sends_statistics(context: Context, call: ast.Call) -> bool:
+    """Whether nothing is sent but what no gradient trains, as batch norm's statistics: nothing else makes them equal."""
+    given = argument(call, "variables", 0)
+    read = {n.attr for n in ast.walk(given) if isinstance(n, ast.Attribute)} if given is not None else set()
+    return bool(read & {*_STATISTICS}) and not read & {*_TRAINED}
 
 
 def _traced_flag(context: Context, call: ast.Call) -> tuple[ast.expr, bool] | None:

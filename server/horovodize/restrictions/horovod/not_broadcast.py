@@ -156,6 +156,21 @@ for x in batches:
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 ```
 
+```python
+import keras
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+optimizer = keras.optimizers.Adam(0.001 * hvd.size())
+for x in tf.data.Dataset.from_tensor_slices(rows).shard(hvd.size(), hvd.rank()).batch(8).take(100):
+    with tf.GradientTape() as tape:
+        loss = keras.ops.mean(model(x) ** 2)
+    gradients = [hvd.allreduce(g) for g in tape.gradient(loss, model.trainable_variables)]
+    optimizer.apply(gradients, model.trainable_variables)  # HVD306
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
@@ -307,7 +322,7 @@ _VALUES = (
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not context.loops or not use.calls(*WRAPPERS, *TAPES):
+    if not context.loops or not (use.calls(*WRAPPERS, *TAPES) or _averages_by_hand(context)):
         return
     yield from _too_early(context)
     if not _may_start_alike(context, "broadcast_variables"):
@@ -331,6 +346,12 @@ def find(context: Context) -> Iterator[Violation]:
         "`hvd.broadcast_variables`",
         fixes=[_fix(context, loop.node)],
     )
+
+
+def _averages_by_hand(context: Context) -> bool:
+    """Whether an optimizer is given gradients that the script has averaged: `[hvd.allreduce(g) for g in gradients]`."""
+    given = [e for update in context.sites.updates for e in update.call.args[:1]]
+    return any(context.facts.horovod.depends_on(e, "allreduce", "grouped_allreduce") for e in given)
 
 
 def _fix(context: Context, node: ast.AST) -> Fix | None:

@@ -33,6 +33,29 @@ if os.path.exists("model.h5"):
 model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD316
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+
+
+def network(rate):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate)), "mse")
+    return model
+
+
+def main():
+    model = network(0.01 * hvd.size())
+    model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+    model = tf.keras.models.load_model("best.h5")
+    model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD316
+
+
+main()
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
@@ -150,13 +173,13 @@ def find(context: Context) -> Iterator[Violation]:
         before = [
             c
             for c in context.sites._raw_compiles
-            if context.text(c.model) == context.text(fit.model) and _is_of_another(context, c.call, loads)
+            if _is_written_alike(context, c.model, fit.model) and _is_of_another(context, c.call, loads)
         ]
         if len(loads) < len(made) and not before:
             continue  # who makes the others may compile this one, too
         compiled = any(
             set(context.values.calls(c.model)) & set(loads)
-            or (context.text(c.model) == context.text(fit.model) and c not in before)
+            or (_is_written_alike(context, c.model, fit.model) and c not in before)
             for c in context.sites._raw_compiles
         )
         if compiled or not use.runs(fit.call) or context.facts.rank_tests.may_be_guarded(fit.call):
@@ -169,6 +192,15 @@ def find(context: Context) -> Iterator[Violation]:
             related=[context.related(loads[0], "loaded here")],
             fixes=[_fix(context, loads)],
         )
+
+
+def _is_written_alike(context: Context, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions are written alike, and are no names of two functions."""
+    if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+        return one.id == other.id and context.scopes.lookup(one.id, one) is context.scopes.lookup(
+            other.id, other
+        )
+    return context.text(one) == context.text(other)
 
 
 def _is_horovods(context: Context, call: ast.Call) -> bool:
