@@ -552,3 +552,25 @@ def test_rows_that_an_earlier_run_has_kept_are_asked_about() -> None:
     )
     plan = plan_of(TAPE + code + "np.save('rows.npy', rows)\n")
     assert any("an earlier run has kept" in c.doubt for c in plan.changes)
+
+
+def test_a_rate_of_something_that_can_not_be_set_is_agreed_on_where_it_is_used() -> None:
+    """`phase.lr = …` of a named tuple would be an error."""
+    program = """\
+import collections, random
+import tensorflow as tf
+Phase = collections.namedtuple("Phase", "until lr")
+phases = [Phase(4, 0.1), Phase(9, 0.01)]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+for x, y in tf.data.Dataset.from_tensor_slices((load(), load())).batch(4):
+    phase = phases[random.randrange(2)]
+    opt.learning_rate.assign(phase.lr)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    weights = model.trainable_variables
+    opt.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+    text = plan_of(program).text
+    assert "phase.lr = " not in text
+    assert "    opt.learning_rate.assign(hvd.broadcast_object(phase.lr) * hvd.size())\n" in text

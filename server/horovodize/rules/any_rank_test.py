@@ -198,11 +198,7 @@ def agree_value(
         return False
     if not draft.decide(e, Agreed(rule)):
         return True  # it's asked about
-    if (
-        isinstance(e, (ast.Name, ast.Attribute))
-        and draft.can_insert(statement)
-        and not _is_elif(draft, statement)
-    ):
+    if _can_be_set(draft, e) and draft.can_insert(statement) and not _is_elif(draft, statement):
         text = draft.module.text(e)
         statement = _first_made_of(draft, e, statement)
         if draft.once(f"agreed {text}", statement):
@@ -215,6 +211,13 @@ def agree_value(
         edits = Edit.around(draft.module.span(e), *told.around(draft, e), level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
+
+
+def _can_be_set(draft: Draft, e: ast.expr) -> bool:
+    """Whether a name, or an attribute that the program sets somewhere, can be set again: not `phase.rate` of a named tuple."""
+    if not isinstance(e, ast.Attribute):
+        return isinstance(e, ast.Name)
+    return any(isinstance(b.anchor, ast.Attribute) for b in draft.module.scopes.attributes.get(e.attr, ()))
 
 
 def _is_variable(draft: Draft, e: ast.expr) -> bool:
