@@ -115,9 +115,15 @@ def test_so_many_steps_more_are_as_many() -> None:
     ("test", "after"),
     [
         ("i == N - 1", "i < N <= i + hvd.size()"),
-        ("i == N // 2", "N // 2 <= i < N // 2 + hvd.size()"),
+        ("i == N // 2", "i <= N // 2 < i + hvd.size()"),
         ("i != N - 1", "not (i < N <= i + hvd.size())"),
         ("i == end()", "i == end()"),
+        # exactly where one of the ranks' turns comes to it: at the end of training no later one would
+        ("i % 50 == 49", "(i + hvd.size()) % 50 < hvd.size()"),
+        ("i % 50 == 10", "(i + hvd.size() - 11) % 50 < hvd.size()"),
+        ("i % N == N - 1", "(i + hvd.size()) % N < hvd.size()"),
+        ("i == 99", "i <= 99 < i + hvd.size()"),
+        ("i in (50, 99)", "any(i <= k < i + hvd.size() for k in (50, 99))"),
     ],
 )
 def test_such_a_count_steps_over_what_is_computed_too(test: str, after: str) -> None:

@@ -176,8 +176,9 @@ def _every(
     by, doubt = _goes_on_by(draft, test, number)
     edits = [Edit(draft.module.span(rest), by), *_after_this(draft, number)]
     if not (isinstance(rest, ast.Constant) and rest.value == 0):
+        less = _last_less(draft, number, modulo, rest) if by == SIZE else None
         text = draft.module.text(rest)
-        less = f" - ({text})" if needs_parentheses(rest) else f" - {text}"
+        less = less or (f" - ({text})" if needs_parentheses(rest) else f" - {text}")
         enclosed = isinstance(modulo, ast.Call) or isinstance(number, ast.BinOp)
         edits += Edit.around(draft.module.span(number), *(("", less) if enclosed else ("(", f"{less})")))
     else:
@@ -190,6 +191,21 @@ def _every(
             return
         edits.append(between(draft, modulo, rest, "<" if isinstance(operator, ast.Eq) else ">="))
     draft.change("G5", test, _WHAT, _WHY, edits, doubt)
+
+
+def _last_less(draft: Draft, number: ast.expr, modulo: ast.expr, rest: ast.expr) -> str | None:
+    """`step % 50 == 49` → `(step + hvd.size()) % 50 < hvd.size()` where `step` numbers the turn that runs: whether one of the
+    turns of all ranks comes to it. By the first rank's alone it would come a turn later, and at the end of training never."""
+    counter = counted.all_of(draft, number)
+    if counter is None or not _is_of_this_turn(draft, number, counter):
+        return None
+    divisor, text = _divisor(modulo), draft.module.text(rest)
+    if isinstance(rest, ast.Constant) and type(rest.value) is int:
+        is_last = isinstance(divisor, ast.Constant) and divisor.value == rest.value + 1
+        return f" + {SIZE}" if is_last else f" + {SIZE} - {rest.value + 1}"
+    if text == f"{draft.module.text(divisor)} - 1":
+        return f" + {SIZE}"
+    return f" + {SIZE} - 1 - ({text})" if needs_parentheses(rest) else f" + {SIZE} - 1 - {text}"
 
 
 def _turn_before(draft: Draft, e: ast.expr) -> ast.expr | None:
@@ -232,7 +248,7 @@ def _after(
 
 
 def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
-    """`step == K` → `K <= step < K + hvd.size()`"""
+    """`step == K` → `K <= step < K + hvd.size()`; `step <= K < step + hvd.size()` where it numbers the turn that runs."""
     if (
         isinstance(operator, ast.In)
         and isinstance(right, (ast.Tuple, ast.List, ast.Set))
@@ -253,7 +269,13 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     text = draft.module.text(right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
     by, doubt = _goes_on_by(draft, test, left)
-    edits = _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {by}{closing}")
+    if turn is not None and _is_of_this_turn(
+        draft, left, turn
+    ):  # by the last of the turns, too: at the end none comes later
+        count = draft.module.text(left)
+        edits = _around(draft, left, right, opening, f" <= {text} < {count} + {by}{closing}")
+    else:
+        edits = _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {by}{closing}")
     draft.change("G5", test, _WHAT, _WHY, edits, doubt)
 
 
@@ -278,17 +300,21 @@ def _among(draft: Draft, test: ast.Compare, left: ast.expr, numbers: ast.expr) -
     k = draft.fresh("k")
     listed = draft.module.text(numbers)
     by, doubt = _goes_on_by(draft, test, left)
-    edits = _around(draft, left, numbers, f"any({k} <= ", f" < {k} + {by} for {k} in {listed})")
+    turn = counted.all_of(draft, left)
+    if turn is not None and _is_of_this_turn(draft, left, turn):
+        edits = _around(
+            draft, left, numbers, "any(", f" <= {k} < {draft.module.text(left)} + {by} for {k} in {listed})"
+        )
+    else:
+        edits = _around(draft, left, numbers, f"any({k} <= ", f" < {k} + {by} for {k} in {listed})")
     draft.change("G5", test, _WHAT, _WHY, edits, doubt)
 
 
 def _around(draft: Draft, left: ast.expr, right: ast.expr, before: str, after: str) -> list[Edit]:
     """Puts something before a count, and something in the place of what it is compared with."""
     count = draft.module.span(left)
-    return [
-        Edit.insert(count.start, before, count),
-        Edit(Span(count.end, draft.module.span(right).end), after),
-    ]
+    changed = Edit(Span(count.end, draft.module.span(right).end), after)
+    return [Edit.insert(count.start, before, count), changed] if before else [changed]
 
 
 def between(draft: Draft, left: ast.expr, right: ast.expr, operator: str) -> Edit:
