@@ -6,7 +6,7 @@ import ast
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.turn_uses import uses_of
-from horovodize.rules import data, generators, loop_exits, strong
+from horovodize.rules import data, dealt_numbers, generators, loop_exits, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER
@@ -80,6 +80,7 @@ def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:
         what = "Give every rank its own batches"
         draft.change(draft.loop_rule, e, what, WHY, edits, doubt=doubt if unclear else "")
         data.shuffle_alike(draft, e)
+        dealt_numbers.tell(draft, driver, e)
         if _is_made_elsewhere(draft, e):
             draft.note(draft.loop_rule, e, ORDER)
 
