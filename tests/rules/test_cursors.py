@@ -475,3 +475,68 @@ def test_an_attribute_that_is_set_from_a_count_is_not_all_of_its_object() -> Non
 def test_an_attribute_that_is_set_from_the_variable_selects_also_in_a_method(taken: str) -> None:
     text = plan_of(OBJECT.format(f"self.at = i * 32\n            x = {taken}", "pass")).text
     assert "for i in range(hvd.rank(), 10000 // hvd.size() * hvd.size(), hvd.size()):" in text
+
+
+# ---------------------------------------------------------------------- where a batch ends, by a variable of its own
+
+ENDS = """
+for epoch in range(9):
+    start = 0
+    end = {first}
+    for _ in range(n // 32):
+        sess.run(train, {{x: rows[{part}]}})
+        {moves}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "moves"),
+    [
+        ("start + 32", "start = start + 32\n        end = min(start + 32, n)"),
+        ("32", "start += 32\n        end += 32"),
+        ("0 + 32", "start += 32\n        end = start + 32"),
+        ("min(start + 32, n)", "start += 32\n        end = min(n, 32 + start)"),
+    ],
+)
+def test_an_end_that_goes_with_its_start_goes_with_the_own_one(first: str, moves: str) -> None:
+    plan = plan_of(OPENED + "n = load()\n" + ENDS.format(first=first, moves=moves, part="start:end"))
+    assert "        own_start = start * ranks + (hvd.rank() % ranks) * 32\n" in plan.text
+    assert "rows[own_start:own_start + 32]" in plan.text
+    assert "for _ in range(max(1, n // 32 // hvd.size())):" in plan.text
+
+
+@pytest.mark.parametrize(
+    ("first", "moves", "part"),
+    [
+        ("start + 32", "start += 32\n        end += 16", "start:end"),
+        ("start + 64", "start += 32\n        end += 32", "start:end"),  # overlapping batches
+        ("start + 32", "start += 32\n        end += 32", "start:end - 1"),
+        ("32", "end = start + 64\n        start += 32", "start:end"),
+        ("32", "start += 32\n        end += 32\n        if n > 7: end += 1", "start:end"),
+    ],
+)
+def test_an_end_that_goes_otherwise_is_said(first: str, moves: str, part: str) -> None:
+    plan = plan_of(OPENED + "n = load()\n" + ENDS.format(first=first, moves=moves, part=part))
+    assert any("doesn't advance alike in every turn" in n.message for n in plan.notes)
+
+
+def test_the_loop_that_goes_through_the_rows_is_divided_whatever_the_one_around_it_draws() -> None:
+    """`np.random.permutation` gets no batch: what each turn of the inner loop moves on selects."""
+    code = "import numpy as np\nn = load()\nfor epoch in range(9):\n    p = np.random.permutation(n)\n    k = 0\n"
+    code += (
+        "    for _ in range(n // 32):\n        sess.run(train, {x: rows[p[k : k + 32]]})\n        k += 32\n"
+    )
+    text = plan_of(OPENED + code).text
+    assert "rows[p[own_k : own_k + 32]]" in text
+    assert "np.random.permutation)(n)" in text or "from_root(np.random.permutation(n))" in text
+    assert "for epoch in range(9):" in text
+
+
+@pytest.mark.parametrize("end", ["i += 1", "i = i + 1"])
+def test_what_moves_on_the_number_of_a_turn_at_its_end_moves_nothing(end: str) -> None:
+    """`for i in range(n): …; i += 1`: the next turn sets it; it counts and selects as without."""
+    code = "for i in range(640):\n    sess.run(train, {x: rows[i]})\n    if i % 100 == 0:\n        note(i)\n"
+    text = plan_of(OPENED + code + f"    {end}\n").text
+    assert "for i, own_i in rounds(range(640)):" in text
+    assert "rows[own_i]" in text
+    assert text.endswith(plan_of(OPENED + code).text.rsplit("rounds(", 1)[1] + f"    {end}\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from horovodize.facts.turn_uses import Uses, uses_of_moved
@@ -29,12 +29,14 @@ class Cursor:
     step       by how much each turn moves it on, where that is the same in every turn, and after all that it selects; else
                None. Then also:
     first      its value before the loop's first turn
-    uses       what it is used for in the loop's body"""
+    uses       what it is used for in the loop's body
+    ends       the reads of another variable that goes with it and is where its batch ends: `x[start:end]`"""
 
     name: str
     step: ast.expr | None = None
     first: ast.expr | None = None
     uses: Uses = field(default_factory=Uses)
+    ends: tuple[ast.Name, ...] = ()
 
 
 # In a function by itself, variables are known by their names.
@@ -72,7 +74,7 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
         if fed.isdisjoint(selectors) and not any(_leads_to_step(feeding, s, driver) for s in selectors):
             continue
         found.append(_steady(feeding, loop, name) or Cursor(name))
-    return found
+    return found if isinstance(loop, ast.While) else _with_ends(feeding, loop, found)
 
 
 def deals_by_cursor(function: Function) -> bool:
@@ -248,9 +250,74 @@ def _settings(body: list[ast.AST], variables: Variables) -> Iterator[tuple[ast.e
 # ---------------------------------------------------------------------- the same in every turn
 
 
-def _steady(feeding: Feeding, loop: Loop, name: str) -> Cursor | None:
-    """A cursor that every turn moves on by as much, after all that it selects."""
+def _with_ends(feeding: Feeding, loop: Loop, cursors: list[Cursor]) -> list[Cursor]:
+    """The cursors of a loop, those that are where the batch of another ends with that one."""
+    found = {c.name: c for c in cursors}
+    parts = [n for s in loop.body for n in walk(s) if isinstance(n, ast.Slice)]
+    for name in list(found):
+        ends = {
+            n.upper.id
+            for n in parts
+            if n.lower is not None and ast.unparse(n.lower) == name and isinstance(n.upper, ast.Name)
+        }
+        both = _with_end(feeding, loop, name, min(ends)) if len(ends) == 1 and name in found else None
+        if both is not None:
+            found[name] = both
+            found.pop(min(ends), None)
+    return list(found.values())
+
+
+def _with_end(feeding: Feeding, loop: Loop, name: str, end_name: str) -> Cursor | None:
+    """`start` of `x[start:end]; start += n; end = min(start + n, m)`, which moves on alike in every turn, as `end` does."""
     body = [n for s in loop.body for n in walk(s)]
+    named = [n for n in body if isinstance(n, ast.Name) and n.id == end_name]
+    set_by = [
+        s
+        for s in loop.body
+        if isinstance(s, (ast.Assign, ast.AugAssign)) and any(n in walk(s) for n in named)
+    ]
+    setting = next((s for s in set_by if _sets(s, end_name)), None)
+    start = _steady(feeding, loop, name, setting) if setting is not None else None
+    if start is None or start.step is None or setting is None:
+        return None
+    reads = [n for n in named if n not in walk(setting)]
+    if not reads or any(not isinstance(n.ctx, ast.Load) for n in reads):
+        return None
+    for read in reads:
+        part = feeding.syntax.parent[read]
+        if not isinstance(part, ast.Slice) or part.upper is not read or part.lower is None:
+            return None
+        if ast.unparse(part.lower) != name:
+            return None
+    step, first = ast.unparse(start.step), ast.unparse(start.first) if start.first is not None else ""
+    sums = {f"{name} + {step}", f"{step} + {name}"}
+    moved = added(setting)
+    if moved is not None:
+        goes_with = ast.unparse(moved.value) == step
+    else:
+        moves = next(s for t, s in _moves(body) if ast.unparse(t) == name)
+        goes_with = _is_end(setting.value, sums) and position(setting) > position(moves)
+    before = [b for b in feeding.module.scopes.reaching(reads[0]) if b.statement is not setting]
+    begun = sums | {f"{first} + {step}", f"{step} + {first}"} | ({step} if first == "0" else set())
+    begins = all(b.kind == "assign" and not b.path and _is_end(b.value, begun) for b in before)
+    return replace(start, ends=tuple(reads)) if goes_with and before and begins else None
+
+
+def _sets(statement: ast.Assign | ast.AugAssign, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return [ast.unparse(t) for t in targets] == [name]
+
+
+def _is_end(e: ast.expr | None, sums: set[str]) -> bool:
+    """Whether it is one of some sums, or the lesser one of it and how many rows there are: `min(start + n, m)`."""
+    if isinstance(e, ast.Call) and ast.unparse(e.func) in ("min", "np.minimum") and len(e.args) == 2:
+        return any(_is_end(a, sums) for a in e.args)
+    return e is not None and ast.unparse(e) in sums
+
+
+def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = None) -> Cursor | None:
+    """A cursor that every turn moves on by as much, after all that it selects. aside: a statement that selects nothing"""
+    body = [n for s in loop.body if s is not aside for n in walk(s)]
     moves = [(t, s) for t, s in _moves(body) if ast.unparse(t) == name]
     if len(moves) != 1 or moves[0][1] not in loop.body:
         return None
@@ -266,7 +333,7 @@ def _steady(feeding: Feeding, loop: Loop, name: str) -> Cursor | None:
     of = feeding.variables.of
     if step is None or sum(of(n) == name for n in stored) != 1 or names_in(step) & {n.id for n in stored}:
         return None
-    if any(end(use) > position(statement) for use in reads):
+    if any(end(use) > position(statement) for use in reads) or _is_carried(feeding, body, name):
         return None
     loaded = (n for n in body if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load))
     named = next((n for n in loaded if of(n) == name), None)
@@ -277,6 +344,16 @@ def _steady(feeding: Feeding, loop: Loop, name: str) -> Cursor | None:
         return None
     first = firsts[0]
     return Cursor(name, step, first, uses) if _is_fixed(first) else None
+
+
+def _is_carried(feeding: Feeding, body: list[ast.AST], name: str) -> bool:
+    """Whether what a turn makes of a cursor is read by the next: `x[start:end]; end = start + 2 * n; start += n`."""
+    for other in _derived(body, name, feeding.variables) - {name}:
+        named = [n for n in body if isinstance(n, ast.Name) and n.id == other]
+        made = min((position(n) for n in named if isinstance(n.ctx, ast.Store)), default=None)
+        if made is not None and any(isinstance(n.ctx, ast.Load) and position(n) < made for n in named):
+            return True
+    return False
 
 
 def _added(statement: ast.stmt) -> ast.expr | None:

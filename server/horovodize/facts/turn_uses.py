@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from horovodize.facts.row_counts import is_index, is_shown
 from horovodize.source.nodes import names_in, walk
+from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.selecting import picks_what_trains, reads_what_is_kept, selected_inside, selects
@@ -69,8 +70,11 @@ class Uses:
 
 
 def uses_of(feeding: Feeding, loop: Loop, variable: str) -> Uses | None:
-    """What the variable of a loop is used for; None where its body binds it again."""
-    body = [n for s in loop.body for n in walk(s)]
+    """What the variable of a loop is used for; None where its body binds it again. (`i += 1` at the end of `for i in range(n):`
+    binds nothing that a turn reads.)"""
+    end = added(loop.body[-1])
+    goes_on = end is not None and isinstance(end.target, ast.Name) and end.target.id == variable
+    body = [n for s in (loop.body[:-1] if goes_on else loop.body) for n in walk(s)]
     of = feeding.variables.of
     named = (n for n in body if isinstance(n, ast.Name) and n.id == variable and of(n) == variable)
     if any(not isinstance(n.ctx, ast.Load) for n in named):

@@ -128,9 +128,16 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
         edits = [
             draft.before(loop.body[0], [f"{own} = {value}"]),
             *own_numbers.give(draft, cursor.uses, cursor.name, own, rule),
+            *(Edit(draft.module.span(end), _end(draft, cursor, own)) for end in cursor.ends),
         ]
         place = next(iter((*cursor.uses.selecting, *(t.call for t in cursor.uses.told))), loop)
         draft.change(rule, place, _WHAT, WHY, edits, decision=Decision.SHARED)
+
+
+def _end(draft: Draft, cursor: Cursor, own: str) -> str:
+    """Where a rank's own batch ends: past the last row, too, where only what is left comes."""
+    assert cursor.step is not None
+    return f"{own} + {_text(draft, cursor.step)}"
 
 
 def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None) -> str:

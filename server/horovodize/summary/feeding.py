@@ -171,10 +171,11 @@ class Feeding:
         for i, loop in enumerate(loops):
             if self._chooses_step(loop):
                 continue
-            if self._iterates_data(loop) or is_indexed(self, loop) or selects_as_it_goes_on(self, loop):
+            if self._iterates_data(loop) or is_indexed(self, loop):
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
-            if not small and self._draws(loop):
+            goes_on = (isinstance(loop, ast.While) or not small) and selects_as_it_goes_on(self, loop)
+            if goes_on or (not small and self._draws(loop)):
                 return loop
             if fallback is None and not small and self._counts(loop):
                 fallback = loop
@@ -357,12 +358,17 @@ class Feeding:
     def dataset_feeds(self) -> list[ast.expr]:
         """The `tf.data` pipelines that training consumes, as expressions at the place that does."""
         found = [f.x for f in self.fits if f.kind is Kind.DATASET]
-        for driver in self.drivers:
-            if driver.iterable is not None and driver.kind is not Kind.RANGE:
-                found += [e for e in self._zipped(driver.iterable) if self.pipelines.is_dataset(e)]
-            if driver.kind in (Kind.RANGE, Kind.UNKNOWN):
-                found += self.next_calls(driver)
+        found += [e for driver in self.drivers for e in self.feeds_of(driver)]
         return list(dict.fromkeys(found + self.graph_feeds))
+
+    def feeds_of(self, driver: Driver) -> list[ast.expr]:
+        """Those of them that a loop goes through, or takes elements from."""
+        found: list[ast.expr] = []
+        if driver.iterable is not None and driver.kind is not Kind.RANGE:
+            found += [e for e in self._zipped(driver.iterable) if self.pipelines.is_dataset(e)]
+        if driver.kind in (Kind.RANGE, Kind.UNKNOWN):
+            found += self.next_calls(driver)
+        return found
 
     @cached_property
     def graph_feeds(self) -> list[ast.expr]:

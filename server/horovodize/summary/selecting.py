@@ -91,12 +91,11 @@ def is_indexed(feeding: Feeding, loop: Loop) -> bool:
 
 
 def selects_as_it_goes_on(feeding: Feeding, loop: Loop) -> bool:
-    """Whether each turn of a loop selects data by a number of its test, and moves it on: `while i < n: …x[i]…; i += 1`."""
-    if not isinstance(loop, ast.While):
-        return False
+    """Whether each turn of a loop selects data by a number that it moves on: `while i < n: …x[i]…; i += 1`, where the number is
+    one of its test, `for _ in range(n): …x[i]…; i += 1`."""
     moves = (added(s) for s in loop.body)
     moved = {m.target.id for m in moves if m is not None and isinstance(m.target, ast.Name)}
-    moved &= names_in(loop.test)
+    moved &= names_in(loop.test) if isinstance(loop, ast.While) else moved - bound_names(loop.target)
     return bool(moved) and _selects_by(feeding, loop, moved)
 
 
