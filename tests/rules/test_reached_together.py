@@ -111,7 +111,7 @@ def test_as_many_steps_as_a_game_was_long() -> None:
     plan = plan_of(
         HEAD + "for e in range(9):\n    length, s = play()\n    for i in range(length):\n        train()\n"
     )
-    assert "    length = hvd.broadcast_object(length)\n    for i in range(length):\n" in plan.text
+    assert "    length = least(length)\n    for i in range(length):\n" in plan.text
     assert any("as many steps as its own game gives" in c.doubt for c in plan.changes)
 
 
@@ -229,3 +229,55 @@ class Trainer:
 Trainer().run()
 """
     assert "tape = hvd.DistributedGradientTape(tape)" in plan_of(source).text
+
+
+# ---------------------------------------------------------------------- datasets of what games have given
+
+PLAYED = """
+def game(n):
+    states = []
+    state, done = env.reset(), False
+    {turn}
+        states.append(state)
+        state, reward, done, _ = env.step(int(tf.argmax(model(state[None])[0])))
+    return np.array(states)
+
+
+for e in range(9):
+    rows = game(200)
+    data = tf.data.Dataset.from_tensor_slices({given}).shuffle(200){batches}
+    for x in {loop}:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+UNTIL_DONE, FOR_LONG = "while not done:", "for _ in range(n):"
+
+
+@pytest.mark.parametrize(
+    ("turn", "given", "batches", "loop", "after"),
+    [
+        (UNTIL_DONE, "rows", ".batch(8)", "data", "together(data)"),
+        (UNTIL_DONE, "(rows, rows)", ".repeat(3).batch(8)", "enumerate(data)", "enumerate(together(data))"),
+        (UNTIL_DONE, "(rows, rows)", ".repeat().batch(8)", "data.take(5)", "data.take(5)"),
+        (FOR_LONG, "rows", ".batch(8)", "data", "data"),
+    ],
+)
+def test_all_of_a_game_is_a_ranks_own(turn: str, given: str, batches: str, loop: str, after: str) -> None:
+    """Divided, most of it was played for nothing; where games differ in length, ranks waited for batches of others."""
+    code = HEAD.split("def train", maxsplit=1)[0] + PLAYED.format(
+        turn=turn, given=given, batches=batches, loop=loop
+    )
+    plan = plan_of(code)
+    assert f"    data = tf.data.Dataset.from_tensor_slices({given}).shuffle(200){batches}\n" in plan.text
+    assert f"    for x in {after}:\n" in plan.text
+    assert any("stop where one has no batch left" in c.doubt for c in plan.changes) is ("together" in after)
+
+
+def test_other_data_is_divided() -> None:
+    """A near miss: rows of a file, in a script that makes a game and doesn't play it."""
+    code = HEAD.split("def train", maxsplit=1)[0] + PLAYED.format(
+        turn=FOR_LONG, given="rows", batches=".batch(8)", loop="data"
+    )
+    code = code.replace("rows = game(200)", "rows = np.load('rows.npy')")
+    assert "shard_dataset(tf.data.Dataset.from_tensor_slices(rows))" in plan_of(code).text

@@ -157,8 +157,10 @@ class Control:
             return
         for n in walk(function):
             if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is function:
+                one = isinstance(n, ast.Yield) and size and not path  # element more, whatever its size
                 if isinstance(n, ast.Return) or not path or path[0] != ITEM:
-                    step.ask(n.value, path, size)
+                    if not one:
+                        step.ask(n.value, path, size)
                 else:
                     step.ask(n.value, path if isinstance(n, ast.YieldFrom) else path[1:], size)
                 self.of_statement(step, self.syntax.statement(n), None)

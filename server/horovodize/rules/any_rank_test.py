@@ -184,13 +184,22 @@ def is_kept_by_fit(draft: Draft, reason: Varies) -> bool:
 
 
 def agree_value(
-    draft: Draft, e: ast.expr, rule: str, what: str, why: str, doubt: str = "", *, is_reached: bool = False
+    draft: Draft,
+    e: ast.expr,
+    rule: str,
+    what: str,
+    why: str,
+    doubt: str = "",
+    *,
+    is_reached: bool = False,
+    by: str = "",
 ) -> bool:
     """`e` → rank 0's value of it, on all ranks; False where some rank may not come there. A name is set again before the
     statement (a loop, say) that reads it, so that all that reads it later goes on with the same; and before others beside it
     that make something of the same value: a model of the best size.
 
-    is_reached: that all ranks come there is known otherwise"""
+    is_reached: that all ranks come there is known otherwise
+    by: the helper that makes one of the ranks' values, where that is not rank 0's"""
     statement = draft.syntax.statement(e)
     if draft.was(e, Agreed):
         return True
@@ -202,13 +211,14 @@ def agree_value(
         text = draft.module.text(e)
         statement = _first_made_of(draft, e, statement)
         if draft.once(f"agreed {text}", statement):
-            line = f"{text} = {from_root(draft)}({text})"
-            if _is_variable(draft, e):  # which checkpoints, or a `tf.function`, go on with
+            line = f"{text} = {draft.helper(by) if by else from_root(draft)}({text})"
+            if _is_variable(draft, e) and not by:  # which checkpoints, or a `tf.function`, go on with
                 line = f"{text}.assign({from_root(draft)}({text}.numpy()))"
             draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
     else:
         # Inside of what divides it: rank 0's rows, and of these a part.
-        edits = Edit.around(draft.module.span(e), *told.around(draft, e), level=1)
+        around = (f"{draft.helper(by)}(", ")") if by else told.around(draft, e)
+        edits = Edit.around(draft.module.span(e), *around, level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
 

@@ -40,6 +40,7 @@ from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
 from horovodize.rules.elastic.rows import divide as divide_elastically
+from horovodize.rules.own_experience import played
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none, wrap
@@ -69,7 +70,8 @@ def apply(draft: Draft) -> None:
     if not begins(draft, "D1"):
         return
     known = feeding(draft)
-    for feed in known.dataset_feeds:
+    own = played(draft)
+    for feed in (f for f in known.dataset_feeds if f not in own):
         if known.bound_batches.is_stateful(feed):
             draft.note(
                 "D1",

@@ -206,6 +206,20 @@ HELPERS = {
         '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
         f"    return bool({HVD}.allreduce({{tf}}.cast(condition, {{tf}}.float32)) > 0)",
     ),
+    "least": (
+        "def {name}(number):",
+        '    """The least of a whole number among all ranks."""',
+        f"    return int({{tf}}.reduce_min({HVD}.allgather({{tf}}.constant([int(number)]))))",
+    ),
+    "together": (
+        "def {name}(batches):",
+        '    """A rank\'s own batches, as long as every rank has one: all of them leave the loop together."""',
+        "    batches = iter(batches)",
+        "    batch = next(batches, None)",
+        f"    while {HVD}.allreduce({{tf}}.cast(batch is None, {{tf}}.float32)) == 0:",
+        "        yield batch",
+        "        batch = next(batches, None)",
+    ),
     "mean_over_ranks": (
         "def {name}(value):",
         '    """The mean of a number over all ranks."""',
@@ -287,6 +301,13 @@ GRAPH_HELPERS = {
         f"            {{name}}.mean = {HVD}.allreduce({{name}}.mine, name={{quote}}mean_over_ranks{{quote}})",
         "            {name}.session = {tf}.Session(config={config})",
         "    return {name}.session.run({name}.mean, {{{name}.mine: value}})",
+    ),
+    "least": (
+        "def {name}(number):",
+        '    """The least of a whole number among all ranks."""',
+        "    with {tf}.Graph().as_default(), {tf}.Session(config={config}) as session:",
+        f"        all_numbers = {HVD}.allgather({{tf}}.constant([int(number)]), name={{quote}}least{{quote}})",
+        "        return int(session.run({tf}.reduce_min(all_numbers)))",
     ),
     "from_root": (
         "def {name}(value):",

@@ -23,7 +23,7 @@ from horovodize.rules.decisions import Fewer, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import own_batches
 from horovodize.rules.lockstep import keep_in_step
-from horovodize.rules.own_experience import plays
+from horovodize.rules.own_experience import played, plays
 from horovodize.rules.ranges import EVERYTHING, divide_range, divide_rest
 from horovodize.rules.shares import PLENTY, begins, change_count, counts_a_share, feeding
 from horovodize.summary.feeding import Driver, Kind
@@ -47,7 +47,8 @@ def divide_loops(draft: Draft) -> None:
     data.apply(draft)
     arrays.apply(draft)
     known = feeding(draft)
-    for feed in known.dataset_feeds:
+    own = played(draft)
+    for feed in (f for f in known.dataset_feeds if f not in own):
         if not draft.facts.undivided.is_whole(feed) and not draft.facts.steps.is_one_batch(feed):
             _divide_takes(draft, feed)
     for driver in known.drivers:

@@ -7,6 +7,7 @@ import ast
 from horovodize.rules import seeded_games, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.lockstep import learns_from_a_game
+from horovodize.rules.shares import feeding
 
 _PLAY = "Let each rank play games of its own"
 _WHY_PLAY = (
@@ -18,11 +19,25 @@ _PLAYED = (
 )
 
 
+def played(draft: Draft) -> set[ast.expr]:
+    """The datasets of what each rank's own game has given: all of it is that rank's own already."""
+    known = feeding(draft)
+    games = [d for d in known.drivers if _learn(draft, d.steps)]
+    found = {feed for driver in games for feed in known.feeds_of(driver)}
+    if games and len(games) == len(known.drivers):
+        found |= {*known.graph_feeds}
+    others = (d for d in known.drivers if d not in games)
+    return found - {f.x for f in known.fits} - {feed for driver in others for feed in known.feeds_of(driver)}
+
+
+def _learn(draft: Draft, steps: list[ast.Call]) -> bool:
+    """Whether steps learn from a game."""
+    return any(draft.facts.steps.game(step) is not None or learns_from_a_game(draft, step) for step in steps)
+
+
 def plays(draft: Draft, rule: str, steps: list[ast.Call]) -> bool:
     """Whether steps learn from a game that each rank plays for itself; then nothing is divided, and it is asked once."""
-    games = [draft.facts.steps.game(step) for step in steps]
-    game = next((g for g in games if g is not None), None)
-    if game is None and not any(learns_from_a_game(draft, step) for step in steps):
+    if not _learn(draft, steps):
         return False
     strong.leave(draft, steps)
     loops = [loop for way in draft.drive.ways(steps[0]) for frame in way for loop in frame.loops]

@@ -16,6 +16,7 @@ from horovodize.facts.sources import Source
 from horovodize.rules.any_rank_test import ALIKE, agree, agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
+from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.calls import BRANCHING
 from horovodize.summary.syntax import Loop, argument, position
@@ -34,9 +35,15 @@ _ONCE_ALL_CAN = (
 )
 _WHAT_STEP = "Take the step on all ranks, or on none"
 _WHY_STEP = "Ranks that take a step without the others wait for them forever."
-_WHAT = "Take rank 0's number of steps on all ranks"
+_WHAT = "Take equally many steps on all ranks"
 _WHY = "Ranks that take different numbers of steps wait for each other forever."
-_AS_LONG = "each rank would take as many steps as its own game gives: now all of them take as many as rank 0"
+_AS_LONG = (
+    "each rank would take as many steps as its own game gives: now all of them take as many as the rank whose game gave the "
+    "fewest"
+)
+_WHAT_BATCHES = "Take equally many batches on all ranks"
+_UNTIL_ONE_ENDS = "each rank would take as many steps as its own game gives: now all of them stop where one has no batch left"
+_OF_ARRAYS = ("from_tensor_slices", "from_tensors")
 _OTHER_NUMBER = (
     "each rank would take as many steps here as its own rows or game give, and ranks would wait for each other forever; take a "
     "fixed number of steps"
@@ -151,8 +158,11 @@ def _is_elif(draft: Draft, decision: ast.AST) -> bool:
 
 
 def keep_number(draft: Draft, loop: Loop) -> None:
-    """`for _ in range(length): train()`, where a rank's own game says how long it is: all ranks take rank 0's number."""
+    """`for _ in range(length): train()`, where a rank's own game says how long it is: all ranks take the least number, so that
+    none comes to rows that it doesn't have."""
     if isinstance(loop, ast.While) or draft.was(loop.iter, Agreed):
+        return
+    if keep_batches(draft, loop):
         return
     found = [r for r in draft.uniform.number_reasons(loop.iter) if isinstance(r, Varies)]
     games = [r for r in found if r.kind is Source.GAME and not draft.was(r.where, Agreed)]
@@ -161,8 +171,47 @@ def keep_number(draft: Draft, loop: Loop) -> None:
     number = _number(draft, loop.iter)
     if number is None or not _is_come_to_together(draft, loop):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
-    elif not agree_value(draft, number, draft.loop_rule, _WHAT, _WHY, _AS_LONG, is_reached=True):
+    elif not agree_value(draft, number, draft.loop_rule, _WHAT, _WHY, _AS_LONG, is_reached=True, by="least"):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
+
+
+def keep_batches(draft: Draft, loop: ast.For | ast.AsyncFor) -> bool:
+    """`for batch in dataset:` of what a rank's own game has given: all ranks stop where one of them has no batch left; whether
+    it is such a loop."""
+    known = draft.facts.feeding
+    batches = known.iterable(loop)
+    if draft.in_graph or batches is None or not known.pipelines.is_dataset(batches):
+        return False
+    trail = [n for n in known.pipelines.trail(batches) if isinstance(n, ast.Call)]
+    if any(_repeats(call) for call in trail):
+        return False
+    given = [a for call in trail if draft.names.last(call.func) in _OF_ARRAYS for a in call.args]
+    reasons = [r for a in given for part in _parts(a) for r in draft.uniform.number_reasons(part)]
+    if not any(isinstance(r, Varies) and r.kind is Source.GAME for r in reasons):
+        return False
+    if not _is_come_to_together(draft, loop):
+        draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
+    elif draft.decide(batches, Agreed(draft.loop_rule)):
+        edits = Edit.around(draft.module.span(batches), f"{draft.helper('together')}(", ")")
+        draft.change(draft.loop_rule, batches, _WHAT_BATCHES, _WHY, edits, _UNTIL_ONE_ENDS)
+    return True
+
+
+def _parts(e: ast.expr) -> list[ast.expr]:
+    """The arrays that a dataset takes together: `(rows, targets)`, `{"x": rows}`."""
+    if isinstance(e, (ast.Tuple, ast.List)):
+        return [part for element in e.elts for part in _parts(element)]
+    return [part for value in e.values for part in _parts(value)] if isinstance(e, ast.Dict) else [e]
+
+
+def _repeats(call: ast.Call) -> bool:
+    """Whether a dataset goes on for ever: `.repeat()`."""
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "repeat"
+        and not call.args
+        and not call.keywords
+    )
 
 
 def _number(draft: Draft, e: ast.expr) -> ast.expr | None:
