@@ -361,3 +361,14 @@ def test_the_session_of_keras_is_told_its_gpu_in_the_script(own: str, backend: s
     assert f"\n{backend}.set_session(tf.Session(config=config))\n" in text
     assert ("from keras import backend\n" in text) is (not own)
     assert "set_session" not in after["/p/net.py"]
+
+
+def test_a_backend_that_is_imported_later_is_none_yet() -> None:
+    """What is imported after the project's own modules is not there where the session is made."""
+    script = "import numpy as np\nimport os\nfrom net import build\nimport tensorflow as tf\nfrom keras import backend as KB\n"
+    text = changed(result(script + OLD.split("import build\n", maxsplit=1)[1], net=NET))["/p/train.py"]
+    assert (
+        text.index("from keras import backend\n")
+        < text.index("\nbackend.set_session(")
+        < text.index("from net import")
+    )

@@ -12,6 +12,7 @@ import ast
 
 from horovodize.rules import session_config
 from horovodize.rules.draft import Draft
+from horovodize.rules.import_block import head_place
 from horovodize.summary.lattice import LoopKind
 
 _OFF = ("tensorflow.compat.v1.disable_eager_execution", "tensorflow.compat.v1.disable_v2_behavior")
@@ -69,9 +70,12 @@ def keras_name(draft: Draft) -> str:
 
 def _backend(draft: Draft, v1: str) -> str:
     """What Keras' backend is called; it is imported if it is not."""
-    script = set(ast.walk(draft.module.tree))  # and no other file of its project
+    script = draft.module.tree  # and no other file of its project
+    place = head_place(draft, script)
+    before = script.body[: script.body.index(place.last) + 1] if place and place.last in script.body else []
+    known = {n for s in before for n in ast.walk(s)}
     for binding in draft.module.scopes.imports:
-        if binding.statement in script and draft.syntax.function(binding.statement) is None:
+        if binding.statement in known and draft.syntax.function(binding.statement) is None:
             if binding.imported in ("keras.backend", "tensorflow.keras.backend"):
                 return binding.name
             if binding.imported in ("keras", "tensorflow.keras") and isinstance(
