@@ -281,3 +281,36 @@ def test_other_data_is_divided() -> None:
     )
     code = code.replace("rows = game(200)", "rows = np.load('rows.npy')")
     assert "shard_dataset(tf.data.Dataset.from_tensor_slices(rows))" in plan_of(code).text
+
+
+# ---------------------------------------------------------------------- other games than Gym's
+
+OTHER_GAME = """
+for t in range(1000):
+    {play}
+    memory.append(state)
+    if len(memory) > 8:
+        train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("play", "is_game"),
+    [
+        (
+            "reward = game.make_action([1, 0])\n    if reward < 0: game.new_episode()\n    state = game.get_state()",
+            True,
+        ),
+        (
+            "game.set_action([1])\n    game.advance_action(4)\n    state = game.get_state()\n    game.new_episode()",
+            True,
+        ),
+        ("state, reward, over = game.frame_step([1, 0])", True),
+        ("reward, over, score = game.play_step(2)\n    state = game.look()", True),
+        ("state = camera.make_action(3)", False),  # never begins again, tells one thing
+    ],
+)
+def test_games_that_move_on_by_other_names(play: str, is_game: bool) -> None:
+    plan = plan_of(HEAD.replace('env = gym.make("CartPole-v1")\n', "") + OTHER_GAME.format(play=play))
+    assert any("plays as many games as one process did" in c.doubt for c in plan.changes) is is_game
+    assert ("Adam(learning_rate=0.001 * hvd.size())" in plan.text) is not is_game

@@ -14,6 +14,9 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Loop, Syntax
 
+# How simulations move on (Gym and what is like it, VizDoom, games of one's own), and how they begin again.
+_MOVES = (".step", ".make_action", ".advance_action", ".frame_step", ".play_step")
+_RESETS = (".reset", ".new_episode", ".reset_game")
 _LIBRARIES = ("tensorflow.", "tensorflow_addons.", "keras.", "tf_keras.")
 
 
@@ -48,7 +51,8 @@ class Games:
         trained |= {run.call for run in self.sites.graph.trainings}
         return {
             c
-            for c in self.module.calls_written.get(".step")
+            for move in _MOVES
+            for c in self.module.calls_written.get(move)
             if (c.args or c.keywords)
             and self.module.names.of(c.func) is None
             and not self.drive.reaches(c, trained)
@@ -73,7 +77,7 @@ class Games:
             if isinstance(told, (ast.Tuple, ast.List)) and len(told.elts) > 2:
                 return True
         name = self.module.names.last(move.func.value)
-        resets = (c.func for c in self.module.calls_written.get(".reset"))
+        resets = (c.func for reset in _RESETS for c in self.module.calls_written.get(reset))
         return any(isinstance(f, ast.Attribute) and self.module.names.last(f.value) == name for f in resets)
 
     def _has_data_from_before(self, site: ast.Call, loop: Loop) -> bool:
