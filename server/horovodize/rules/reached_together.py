@@ -205,7 +205,7 @@ def _parts(e: ast.expr) -> list[ast.expr]:
 
 
 def _repeats(call: ast.Call) -> bool:
-    """Whether a dataset goes on for ever: `.repeat()`."""
+    """Whether a dataset never ends: `.repeat()`."""
     return (
         isinstance(call.func, ast.Attribute)
         and call.func.attr == "repeat"
