@@ -274,3 +274,12 @@ def test_settings_between_imports_stay_before_horovod_is_begun() -> None:
         "import tensorflow as tf\n" + between + "import numpy as np\n" + COMPILE
     ).text.splitlines()
     assert lines.index("import numpy as np") < lines.index("hvd.init()")
+
+
+def test_a_helper_stands_as_far_from_others_as_functions_do_in_the_file() -> None:
+    loop = "\nfor x in batches(8):\n    model.train_on_batch(x, x)\n"
+    for gap in ("\n", "\n\n"):
+        body = f"{TF}{gap}def batches(n):\n    while True:\n        yield draw(n){gap}\nmodel = tf.keras.Sequential([])\n"
+        text = plan_of(body + "model.compile('sgd')\n" + loop, comments=False).text
+        assert f"\n{gap}def shard_batches(batches):\n    return (" in text
+        assert f"hvd.size()))\n{gap}def batches(n):" in text

@@ -27,6 +27,7 @@ Source         Seed 2.3.1, import statements. Errata: the seed puts statements b
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Mapping
 
@@ -147,10 +148,11 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     lines = [*starting, *guard, *pinning]
     comment = _COMMENT if pinning else _COMMENT.partition(",")[0] + "."
     start = draft.lines_of(*lines, comment=comment) if lines else []
+    gap = _between_functions(draft, tree)
     functions = [
         line
         for purpose, name in helpers.items()
-        for line in ("", "", *_helper(draft, purpose, name, tf, tree, has_config=bool(pinning)))
+        for line in (*gap, *_helper(draft, purpose, name, tf, tree, has_config=bool(pinning)))
     ]
     quiet, needed = _silence(draft, tree, place.last)
     body = [*start, *functions]
@@ -163,7 +165,7 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     imported, last = place.imported, place.last
     edits: tuple[Edit, ...]
     if last is None:
-        blank = ["", ""] if helpers or isinstance(imported, (*FUNCTIONS, ast.ClassDef)) else [""]
+        blank = gap if helpers or isinstance(imported, (*FUNCTIONS, ast.ClassDef)) else [""]
         edits = (
             draft.before(imported, imports, level=-103),
             *([draft.before(imported, ["", *start], level=-102)] if start else []),
@@ -171,7 +173,7 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
         )
         silencing = draft.before(imported, quiet, level=-101)
     else:
-        blank = _blank_lines(draft, last, bool(helpers))
+        blank = _blank_lines(draft, last, len(gap) if helpers else 1)
         edits = (
             draft.after(imported, imports),
             *([draft.after(last, ["", *start], level=1)] if start else []),
@@ -354,9 +356,17 @@ def _uses_sessions(draft: Draft) -> bool:
     return draft.in_graph or keras_session.is_wanted(draft)
 
 
-def _blank_lines(draft: Draft, last: ast.stmt, functions: bool) -> list[str]:
-    """What keeps the inserted block apart from the code that follows: one blank line, two after a function."""
-    index, wanted = draft.document.lines, 2 if functions else 1
+def _between_functions(draft: Draft, tree: ast.Module) -> list[str]:
+    """The blank lines before and after a function: two, one where a file with functions and classes never has two."""
+    end = tree.body[-1].end_lineno or 0
+    blank = [not draft.document.lines.content(line).strip() for line in range(tree.body[0].lineno - 1, end)]
+    defined = [s for s in tree.body[1:] if isinstance(s, (*FUNCTIONS, ast.ClassDef))]
+    return [""] if defined and not any(map(all, itertools.pairwise(blank))) else ["", ""]
+
+
+def _blank_lines(draft: Draft, last: ast.stmt, wanted: int) -> list[str]:
+    """What keeps the inserted block apart from the code that follows: so many blank lines."""
+    index = draft.document.lines
     line, blank = last.end_lineno or last.lineno, 0
     while line + blank < len(index) and not index.content(line + blank).strip():
         blank += 1

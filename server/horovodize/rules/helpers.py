@@ -172,8 +172,7 @@ HELPERS = {
     "shard_batches": (
         "def {name}(batches):",
         '    """Every size()-th of some batches, and equally many on each rank."""',
-        f"    for group in zip(*[iter(batches)] * {SIZE}):",
-        f"        yield group[{RANK}]",
+        f"    return (group[{RANK}] for group in zip(*[iter(batches)] * {SIZE}))",
     ),
     "own_batch": (
         "def {name}(batches):",

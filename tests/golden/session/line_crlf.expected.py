@@ -11,8 +11,7 @@ sys.stdout = sys.stdout if hvd.rank() == 0 else open('/dev/null', 'w', errors='r
 
 
 def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank
-    for group in zip(*[iter(batches)] * hvd.size()):
-        yield group[hvd.rank()]
+    return (group[hvd.rank()] for group in zip(*[iter(batches)] * hvd.size()))
 
 
 def from_root(value):  # rank 0's value, on every rank

@@ -11,13 +11,11 @@ for gpu in gpus:
 if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
-
 def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
   count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
   if count % hvd.size() and hvd.rank() == 0:
     warnings.warn(f'{count} rows for {hvd.size()} ranks: each computes all of them', stacklevel=2)
   return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]
-
 
 X, Y = hvd.broadcast_object(np.random.randn(500)).astype('float32'), hvd.broadcast_object(np.random.randn(500)).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')

@@ -13,8 +13,7 @@ if gpus:
 
 
 def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank
-    for group in zip(*[iter(batches)] * hvd.size()):
-        yield group[hvd.rank()]
+    return (group[hvd.rank()] for group in zip(*[iter(batches)] * hvd.size()))
 
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
