@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from horovodize import catalogue
@@ -37,7 +38,8 @@ _READERS = {
 }  # fmt: skip
 # Words by which paths name what a run leaves behind.
 _OF_A_RUN = re.compile(
-    r"ckpt|checkpoint|model|weight|log|save|snapshot|result|output|state|resume|done|stop|\.h5$|\.pb$", re.I
+    r"ckpt|checkpoint|model|weight|log|save|snapshot|result|output|state|resume|done|stop|\.h5$|\.keras$|\.pb$",
+    re.I,
 )
 # These are given what they save, then the path; the others the path first. What is saved is made of much that is no path.
 _GIVEN_WHAT_FIRST = (
@@ -55,6 +57,7 @@ _GIVEN_WHAT_FIRST = (
 )
 _NOWHERE = ("dump", "imshow", "show")  # into an open file, into a window
 _LIMIT = 80
+_PUT_IN = re.compile(r"\{[^{}]*\}|%[-0-9.]*[a-z]")  # `{epoch:02d}`, `%04d`
 
 
 class Written:
@@ -67,7 +70,27 @@ class Written:
         """Whether what is there, at a path, may differ between ranks: the program writes it, or it looks like what some run
         of it has written."""
         _, strings = self._words([path])
+        if any(self._matches(text) for text in strings if "*" in text or "?" in text):
+            return True
         return self.holds(path) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
+
+    def _matches(self, pattern: str) -> bool:
+        """Whether a pattern finds files that the program writes: `ep-*.npz` those of `f"ep-{epoch:02d}.npz"`."""
+        name = pattern.rsplit("/", 1)[-1]
+        return any(fnmatchcase(written, name) for written in self._names)
+
+    @cached_property
+    def _names(self) -> set[str]:
+        """The names of the files that the program writes, with a digit where something is put in."""
+        depends = self.module.values.depends
+        nodes = [n for p in self._paths() for n in depends([p], _LIMIT)]
+        inside = {v for n in nodes if isinstance(n, ast.JoinedStr) for v in n.values}
+        texts = [
+            _template(n)
+            for n in nodes
+            if n not in inside and not (isinstance(n, ast.Constant) and self._is_read_there(n))
+        ]
+        return {text.rsplit("/", 1)[-1] for text in texts if text is not None}
 
     def reads(self, path: ast.AST) -> bool:
         """Whether the program reads data from a path, or from below it: all ranks have that."""
@@ -151,3 +174,13 @@ class Written:
             and self.module.names.last(around.func).lower() in _READERS
             and self._opening.written(around) is None
         )
+
+
+def _template(node: ast.AST) -> str | None:
+    """A string, with a digit for each of what is put into it; None for what is none."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return _PUT_IN.sub("0", text)
+        case ast.JoinedStr(values=values):
+            return "".join(str(v.value) if isinstance(v, ast.Constant) else "0" for v in values)
+    return None
