@@ -39,3 +39,11 @@ def test_a_pattern_finds_what_the_program_writes(write: str, pattern: str, diffe
     facts = facts_of(summarize(Document(PROGRAM.format(write=write, pattern=pattern), "train.py")))
     name = next(n for n in facts.module.syntax.every(ast.Call) if ast.unparse(n).startswith("sorted"))
     assert bool(facts.uniform.of_values.reasons(name)) is differs
+
+
+def test_data_that_the_program_makes_first_are_the_same() -> None:
+    first = "for k in range(5):\n    np.savez(f'part-{k}.npz', x=k)\nfound = sorted("
+    program = PROGRAM.format(write="pass", pattern="part-*.npz").replace("found = sorted(", first)
+    facts = facts_of(summarize(Document(program, "train.py")))
+    name = next(n for n in facts.module.syntax.every(ast.Call) if ast.unparse(n).startswith("sorted"))
+    assert not facts.uniform.of_values.reasons(name)

@@ -70,27 +70,33 @@ class Written:
         """Whether what is there, at a path, may differ between ranks: the program writes it, or it looks like what some run
         of it has written."""
         _, strings = self._words([path])
-        if any(self._matches(text) for text in strings if "*" in text or "?" in text):
+        if any(self._matches(text, path) for text in strings if "*" in text or "?" in text):
             return True
         return self.holds(path) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
 
-    def _matches(self, pattern: str) -> bool:
-        """Whether a pattern finds files that the program writes: `ep-*.npz` those of `f"ep-{epoch:02d}.npz"`."""
-        name = pattern.rsplit("/", 1)[-1]
-        return any(fnmatchcase(written, name) for written in self._names)
+    def _matches(self, pattern: str, read: ast.AST) -> bool:
+        """Whether a pattern finds files that an earlier run of the program has written: `ep-*.npz` those of
+        `f"ep-{epoch:02d}.npz"`. Not what is written before it is looked for: data that the program makes."""
+        name, syntax = pattern.rsplit("/", 1)[-1], self.module.syntax
+        return any(
+            fnmatchcase(written, name)
+            and (syntax.function(path) is not syntax.function(read) or path.lineno > read.lineno)  # type: ignore[attr-defined]
+            for written, path in self._names
+        )
 
     @cached_property
-    def _names(self) -> set[str]:
-        """The names of the files that the program writes, with a digit where something is put in."""
-        depends = self.module.values.depends
-        nodes = [n for p in self._paths() for n in depends([p], _LIMIT)]
-        inside = {v for n in nodes if isinstance(n, ast.JoinedStr) for v in n.values}
-        texts = [
-            _template(n)
-            for n in nodes
-            if n not in inside and not (isinstance(n, ast.Constant) and self._is_read_there(n))
-        ]
-        return {text.rsplit("/", 1)[-1] for text in texts if text is not None}
+    def _names(self) -> set[tuple[str, ast.AST]]:
+        """The names of the files that the program writes, with a digit where something is put in, and where."""
+        found = set[tuple[str, ast.AST]]()
+        for path in self._paths():
+            nodes = list(self.module.values.depends([path], _LIMIT))
+            inside = {v for n in nodes if isinstance(n, ast.JoinedStr) for v in n.values}
+            for n in nodes:
+                is_read = isinstance(n, ast.Constant) and self._is_read_there(n)
+                text = _template(n) if n not in inside and not is_read else None
+                if text is not None:
+                    found.add((text.rsplit("/", 1)[-1], path))
+        return found
 
     def reads(self, path: ast.AST) -> bool:
         """Whether the program reads data from a path, or from below it: all ranks have that."""
