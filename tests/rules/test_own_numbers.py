@@ -180,3 +180,62 @@ def test_a_logarithm_of_a_number_is_no_log() -> None:
     assert "own_step = own_i + 1" in text
     printing = lines(FOR + body + "    print('step', step)\n")
     assert any(line.startswith("for i in range(hvd.rank(), ") for line in printing)
+
+
+TRAIN_AT = "def train_at(i, {0}):\n    {1}\n    train(X[i * B : (i + 1) * B], Y[i * B : (i + 1) * B])\n"
+RATE, KEPT = "opt.learning_rate = rate", "model.save_weights('w.h5') if save else None"
+ROUNDS = "for i, own_i in rounds(range(200)):"
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "told"),
+    [
+        (
+            TRAIN_AT.format("rate", RATE),
+            "train_at(i, 0.1 * 0.99 ** i)",
+            "train_at(own_i, 0.1 * 0.99 ** min(i * hvd.size(), 200 - 1))",
+        ),
+        (
+            TRAIN_AT.format("rate", RATE),
+            "train_at(rate=0.1 * 0.99 ** i, i=i)",
+            "train_at(rate=0.1 * 0.99 ** min(i * hvd.size(), 200 - 1), i=own_i)",
+        ),
+        (
+            TRAIN_AT.format("save=False", KEPT),
+            "train_at(i, save=i % 50 == 0)",
+            "train_at(own_i, save=i % max(1, 50 // hvd.size()) == 0)",
+        ),
+        (
+            TRAIN_AT.format("rate", RATE.replace("rate =", "rate = 0.1 * 0.99 **")),
+            "train_at(i, i)",
+            "train_at(own_i, i)",
+        ),
+    ],
+)
+def test_a_function_that_is_told_it_for_one_thing_and_another(function: str, call: str, told: str) -> None:
+    after = lines(function + FOR + f"    {call}\n")
+    assert ROUNDS in after
+    assert told in after
+
+
+def test_what_reads_a_batch_is_told_the_ranks_own_alone() -> None:
+    after = lines(
+        "def batch(i, noise):\n    return X[i * B : (i + 1) * B] + noise, Y[i * B : (i + 1) * B]\n"
+        + FOR
+        + "    train(*batch(i, 0.1 / (1 + i)))\n"
+    )
+    assert ROUNDS not in after
+    assert "train(*batch(i, 0.1 / (1 + i)))" in after
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x = X[i * B : (i + 1) * B] + 0.1 / (1 + i)",
+        "noise = 0.1 / (1 + i)\n    x = X[i * B : (i + 1) * B] + noise * np.random.rand(B, 4)",
+    ],
+)
+def test_rows_that_are_changed_by_it_are_changed_by_as_much(made: str) -> None:
+    after = lines(FOR + f"    {made}\n    train(x, Y[i * B : (i + 1) * B])\n")
+    assert ROUNDS in after
+    assert any("0.1 / (1 + min(i * hvd.size(), 200 - 1))" in line for line in after)

@@ -250,8 +250,9 @@ class _Reading:
                     and not reads_what_is_kept(feeding, n, self.body)
                 ):
                     roots.append(n.slice)
-            elif isinstance(n, ast.Call) and (found := self._told(n)) is not None:
-                told.append(found)
+            elif isinstance(n, ast.Call) and (parts := self._told_in_parts(n)) is not None:
+                roots += [given for given, uses in parts if isinstance(uses, Uses)]
+                told += [uses for _, uses in parts if isinstance(uses, Told)]
             elif isinstance(n, ast.Call) and selects(feeding, n, self.derived):
                 roots += arguments(n)
                 inside |= selected_inside(feeding, n, self.derived)
@@ -269,26 +270,44 @@ class _Reading:
             and not any(self.feeding.is_drawn(n) for n in walk(self.syntax.parent[test]))
         ]
 
-    def _told(self, call: ast.Call) -> Told | None:
-        """What a call of a function of the program hands the number to, where that does both."""
+    def _told_in_parts(self, call: ast.Call) -> list[tuple[ast.expr, Uses | Told]] | None:
+        """What a call of a function of the program hands the number to that selects by it, or does both, argument by argument:
+        `train_at(i, 0.1 * 0.99 ** i)` selects by its first. None where it neither trains nor does both by one: what reads a
+        batch is told all of a rank's own."""
         given = [a for a in arguments(call) if any(self._name(n) in self.derived for n in numbers_in(a))]
         function = self.feeding.values.callee(call) if given and self.depth else None
-        if not isinstance(function, FUNCTIONS) or len(given) != 1:
+        if not isinstance(function, FUNCTIONS):
             return None
+        read = [(a, self._by_parameter(call, function, a)) for a in given]
+        if any(isinstance(uses, Told) for _, uses in read) and len(given) == 1:
+            return [(a, uses) for a, uses in read if uses is not None]
+        steps = set[ast.AST](step for driver in self.feeding.drivers for step in driver.steps)
+        if len(given) < 2 or call in steps or not self.feeding.drive.reaches(call, steps):
+            return None
+        return [(a, uses) for a, uses in read if uses is not None]
+
+    def _by_parameter(self, call: ast.Call, function: Function, given: ast.expr) -> Uses | Told | None:
+        """What a function does with what a call passes: its uses where it selects by that alone, `Told` where it counts by it,
+        too, None where it doesn't select."""
         bound = [
             b
             for bindings in self.feeding.module.scopes.names[function].values()
             for b in bindings
-            if b.kind == "parameter" and given[0] in self.feeding.values.passed(b)
+            if b.kind == "parameter" and given in self.feeding.values.passed(b)
         ]
         if len(bound) != 1 or not isinstance(bound[0].anchor, ast.arg):
             return None
         body = [n for s in function.body for n in walk(s)]
         uses = _Reading(self.feeding, body, bound[0].name, self.depth - 1).uses()
         counts = any(not is_shown(self.syntax, n) for n in uses.counting)
-        if not uses.told and not uses.mixed and not (uses.selecting and counts):
-            return None
-        return Told(call, given[0], function, bound[0].anchor, uses)
+        if uses.told or uses.mixed or (uses.selecting and counts):
+            return Told(call, given, function, bound[0].anchor, uses)
+        return uses if self._selects_by(body, bound[0].name) else None
+
+    def _selects_by(self, body: list[ast.AST], parameter: str) -> bool:
+        """Whether a function's body selects by a parameter."""
+        roots, told, inside = _Reading(self.feeding, body, parameter, self.depth - 1)._selectors()
+        return bool(roots or told or inside)
 
 
 def numbers_in(e: ast.expr) -> Iterator[ast.Name | ast.Attribute]:

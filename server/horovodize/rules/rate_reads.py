@@ -36,7 +36,7 @@ def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) ->
         if isinstance(n, _READ) and is_read(n):
             yield n
             continue
-        if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n):
+        if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n) and not _is_made_here(draft, n):
             continue  # a batch: the count says which rows a rank gets, and is dealt out itself
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
             for b in draft.module.scopes.reaching(n):
@@ -56,6 +56,12 @@ def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) ->
         callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
         if isinstance(callee, CALLABLES):
             todo += draft.values.returned(callee)
+
+
+def _is_made_here(draft: Draft, name: ast.Name) -> bool:
+    """Whether a batch is made in the turn by more than its number: `x = rows[i] + noise / (1 + i)`."""
+    bound = draft.module.scopes.reaching(name)
+    return bool(bound) and all(b.kind == "assign" and isinstance(b.value, ast.BinOp) for b in bound)
 
 
 def gives_schedule(draft: Draft, call: ast.Call) -> bool:
