@@ -42,6 +42,7 @@ def test_what_it_is_told_may_be_a_count_of_steps(test: str) -> None:
         ("epoch", "epoch % 100 == 0", PUT.format("save")),
         ("n", "n == 0", PUT.format("save")),
         ("n", "n % 100 == 0", "names = list(map(save, range(3)))"),
+        ("n", "n in MILESTONES", "table['kept'] = table['number'].map(save)"),
         ("n", "n is None", PUT.format("save")),
     ],
 )

@@ -138,7 +138,11 @@ def _is_kept(draft: Draft, value: ast.expr, by_functions: bool = True) -> bool:
     around = draft.syntax.parent[value]
     if isinstance(around, ast.Call):
         callee = draft.values.callee(around)  # `on("step", save)`
-        appends = isinstance(around.func, ast.Attribute) and draft.names.of(around.func) is None
+        appends = (  # not `names.map(lambda x: …)`, whose result is used
+            isinstance(around.func, ast.Attribute)
+            and draft.names.of(around.func) is None
+            and isinstance(draft.syntax.parent[around], ast.Expr)
+        )
         keeps = by_functions and isinstance(callee, FUNCTIONS) and _stores(draft, callee)
         return value in around.args and (appends or keeps)
     return isinstance(around, (ast.Dict, ast.List, ast.Tuple))
