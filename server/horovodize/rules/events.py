@@ -68,6 +68,7 @@ from horovodize.rules import (
     told_tests,
     uncounted,
     unseen_counts,
+    windows,
 )
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -92,7 +93,8 @@ _CHANGING = (
 )
 _CASES = "these cases count a rank's steps, and can't be divided as they stand; write them as `if`, or divide the numbers"
 _MODULO = {"mod", "floormod", "remainder"}
-_COMPARING = {"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"}
+_COMPARING = {"equal": ast.Eq(), "not_equal": ast.NotEq(), "greater": ast.Gt(), "greater_equal": ast.GtE(),
+              "less": ast.Lt(), "less_equal": ast.LtE()}  # fmt: skip
 
 
 def apply(draft: Draft) -> None:
@@ -113,15 +115,14 @@ def apply(draft: Draft) -> None:
         name = draft.names.of(call.func) or ""
         last = name.rsplit(".", 1)[-1]
         if name.startswith(("tensorflow.", "numpy.")) and last in _COMPARING and len(call.args) == 2:
-            operator = ast.Eq() if last.endswith("equal") and "_" not in last else ast.GtE()
-            _compared(draft, call, call.args[0], call.args[1], operator)
+            _compared(draft, call, call.args[0], call.args[1], _COMPARING[last])
         else:
             library_steps.divide(draft, call, name)
     for match in draft.syntax.every(ast.Match):
         _matched(draft, match)
     for modulo in draft.syntax.every(ast.BinOp):
         if isinstance(modulo.op, ast.Mod) and _is_tested(draft, modulo) and not strides.tested(draft, modulo):
-            _every(draft, modulo, modulo, None)
+            _every(draft, modulo, modulo, None, None)
     tables_by_step.apply(draft)
     annealing.apply(draft)
     sum_thresholds.apply(draft)
@@ -149,7 +150,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
         if capacities.waits(draft, test, one, other, operator):
             return
         if _divisor(draft, one) is not None:
-            _every(draft, test, one, other)
+            _every(draft, test, one, other, operator if other is right else windows.flipped(operator))
             return
         if _counts(draft, one):
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
@@ -212,8 +213,10 @@ def _is_tested(draft: Draft, e: ast.expr) -> bool:
     return False
 
 
-def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None) -> None:
-    """`step % M == r`"""
+def _every(
+    draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None, operator: ast.cmpop | None
+) -> None:
+    """`step % M == r`, `step % M < r`; rest and operator: None where the remainder is tested by itself"""
     divisor = _divisor(draft, modulo)
     if divisor is None or not counted.is_whole(draft, divisor):
         return
@@ -232,6 +235,10 @@ def _every(draft: Draft, test: ast.expr, modulo: ast.expr, rest: ast.expr | None
     around = nested.outer(draft, test, number)
     goes_on = scales.goes_on(draft, number)
     counts = _counts(draft, number)
+    if rest is not None and isinstance(operator, windows.ORDER):
+        perhaps = "" if counts else _PERHAPS.format(draft.module.text(number))
+        windows.apply(draft, test, number, divisor, rest, operator, doubt=perhaps)
+        return
     if around is None and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
         averages.keep_of_event(draft, test, divisor)
         return

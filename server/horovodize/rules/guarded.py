@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import named_tests
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
 from horovodize.summary.syntax import FUNCTIONS, arguments
@@ -36,8 +37,8 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
 def _trains_either_way(draft: Draft, test: ast.expr) -> bool:
     """Whether both arms take the same step, one of them with something beside it: `if step % 50 == 0: train(); save()`, and
     `else: train()`."""
-    decision = draft.syntax.statement(test)
-    if not isinstance(decision, ast.If) or not decision.orelse:
+    decision = next(named_tests.decisions(draft, test), None)
+    if decision is None or not decision.orelse:
         return False
     arms = (decision.body, decision.orelse)
     one, two = (_trained_in(draft, arm) for arm in arms)
@@ -155,6 +156,9 @@ def decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
         rest = block[block.index(statement) + 1 :] if isinstance(statement.body[-1], _JUMPS) else []
         return [*statement.body, *statement.orelse, *rest]
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if depth and (isinstance(statement, ast.Return) or isinstance(draft.syntax.parent[test], ast.Lambda)):
+        read = named_tests.decisions(draft, test)  # `is_due(step)`
+        return [statement, *(s for n in read for s in decided(draft, n.test, depth - 1))]
     if not isinstance(target, ast.Name) or not depth:
         return [statement]
     uses = [

@@ -27,20 +27,19 @@ def behind(draft: Draft, test: ast.expr, depth: int = _DEPTH) -> ast.expr:
 
 
 def decisions(draft: Draft, test: ast.expr) -> Iterator[ast.If]:
-    """The statements that a test decides: the `if` that it stands in, or those that read a name or a function for it."""
+    """The statements that a test, or what it is part of, decides: the `if` that it stands in, or those that read a name or a
+    function for it."""
     statement = draft.syntax.statement(test)
     if isinstance(statement, ast.If) and draft.syntax.inside(test, statement.test):
         yield statement
-    elif isinstance(statement, (ast.Assign, ast.Return)) and statement.value is test:
-        yield from (
-            n
-            for n in draft.syntax.every(ast.If)
-            if not isinstance(n.test, ast.Compare)
-            and any(
-                isinstance(part, (ast.Name, ast.Call)) and behind(draft, part) is test
-                for part in ast.walk(n.test)
-            )
-        )
+        return
+    around = next((a for a in draft.syntax.ancestors(test) if isinstance(a, ast.Lambda)), None)
+    given = statement.value if isinstance(statement, (ast.Assign, ast.Return)) else None
+    whole = around.body if around is not None else given
+    for n in draft.syntax.every(ast.If) if whole is not None else ():
+        read = (part for part in ast.walk(n.test) if isinstance(part, (ast.Name, ast.Call)))
+        if any(behind(draft, part) is whole for part in read):
+            yield n
 
 
 def _is_whole(b: Binding) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
-from horovodize.rules import averages, counted, epoch_counts, guarded
+from horovodize.rules import averages, counted, epoch_counts, guarded, windows
 from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.resume import amount_of
@@ -171,7 +171,11 @@ def _is_of_this_turn(draft: Draft, number: ast.expr, counter: Counter) -> bool:
 def _every(
     draft: Draft, test: ast.expr, number: ast.expr, modulo: ast.expr, rest: ast.expr, operator: ast.cmpop
 ) -> None:
-    if not isinstance(operator, (ast.Eq, ast.NotEq, ast.GtE)) or not draft.decide(rest, Counted("G5")):
+    if isinstance(operator, windows.ORDER):
+        if _goes_on_by(draft, test, number)[0] == SIZE:
+            windows.apply(draft, test, number, _divisor(modulo), rest, operator, is_of_all=True)
+        return
+    if not isinstance(operator, (ast.Eq, ast.NotEq)) or not draft.decide(rest, Counted("G5")):
         return
     by, doubt = _goes_on_by(draft, test, number)
     edits = [Edit(draft.module.span(rest), by), *_after_this(draft, number)]

@@ -1,0 +1,92 @@
+"""G5: tests that hold for a part of each cycle of steps hold for as large a part of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from .pairs import plan_of
+from .test_own_numbers import HEAD
+
+LOOP = """\
+data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(B)
+step = 0
+for epoch in range(3):
+    for x, y in data:
+        train(x, y)
+        step += 1
+        if {}:
+            opt.learning_rate = 0.01
+"""
+STRIDED = """\
+ckpt = tf.train.Checkpoint(model=model, step=tf.Variable(0))
+ckpt.restore(tf.train.latest_checkpoint("kept"))
+for x, y in tf.data.Dataset.from_tensor_slices((X, Y)).batch(B).repeat(3):
+    train(x, y)
+    ckpt.step.assign_add(1)
+    if {}:
+        opt.learning_rate = 0.01
+    ckpt.save("kept/a")
+"""
+TOLD = {
+    "step % 100 < 50": "step * hvd.size() % 100 < max(50, hvd.size())",
+    "step % 100 <= 3": "step * hvd.size() % 100 <= max(3, hvd.size() - 1)",
+    "step % 100 >= 50": "step * hvd.size() % 100 >= min(50, 100 - hvd.size())",
+    "step % 100 > 97": "step * hvd.size() % 100 > min(97, 100 - hvd.size() - 1)",
+    "50 > step % 100": "max(50, hvd.size()) > step * hvd.size() % 100",
+    "(step + 1) % 100 < 1": "(step + 1) * hvd.size() % 100 < max(1, hvd.size())",
+    "step % 10000 < 5000": "step * hvd.size() % 10000 < 5000",
+    "tf.less(step % 100, 50)": "tf.less(step * hvd.size() % 100, max(50, hvd.size()))",
+}
+
+
+@pytest.mark.parametrize(("test", "told"), TOLD.items())
+def test_a_part_of_each_cycle(test: str, told: str) -> None:
+    assert f"        if {told}:\n" in plan_of(HEAD + LOOP.format(test)).text
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("int(ckpt.step) % 100 < 50", "int(ckpt.step) % 100 < max(50, hvd.size())"),
+        ("int(ckpt.step) % 100 >= 97", "int(ckpt.step) % 100 >= min(97, 100 - hvd.size())"),
+    ],
+)
+def test_of_what_counts_the_steps_of_all_ranks(test: str, told: str) -> None:
+    assert f"    if {told}:\n" in plan_of(HEAD + STRIDED.format(test)).text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8])
+@pytest.mark.parametrize("test", [t for t in TOLD if t.startswith("step") and "10000" not in t])
+def test_it_holds_for_as_many_of_the_rows(test: str, size: int) -> None:
+    """On ranks it holds for the same share of the steps, but for what a step of all ranks is at each end, and once at least in
+    each cycle."""
+    hvd = SimpleNamespace(size=lambda: size)
+    steps = 1200
+    alone = sum(eval(test, {"step": step}) for step in range(steps))
+    ranks = size * sum(eval(TOLD[test], {"step": step, "hvd": hvd}) for step in range(steps // size))
+    cycles = steps // 100
+    assert abs(ranks - alone) <= cycles * 2 * size
+    assert ranks >= cycles * (1 if size < 100 else 0)
+
+
+@pytest.mark.parametrize(
+    "named", ["def is_due(n):\n    return n % 5 == 0\n", "is_due = lambda n: n % 5 == 0\n"]
+)
+def test_which_updates_go_together_stays_in_a_function_too(named: str) -> None:
+    more = (
+        "            with tf.GradientTape() as tape:\n                loss = tf.reduce_mean(other(x))\n"
+        "            others.apply_gradients(zip(tape.gradient(loss, other.trainable_variables), other.trainable_variables))\n"
+    )
+    made = "other = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nothers = tf.keras.optimizers.SGD(0.1)\n"
+    program = LOOP.format("is_due(step)").replace("            opt.learning_rate = 0.01\n", more)
+    assert "n % 5 == 0" in plan_of(HEAD + made + named + program).text
+
+
+def test_a_step_with_something_beside_it_in_one_arm() -> None:
+    named = "def is_due(n):\n    return n % 50 == 0\n"
+    program = LOOP.replace("        train(x, y)\n", "").format("is_due(step)")
+    arms = "            train(x, y)\n            model.save_weights('w.h5')\n        else:\n            train(x, y)\n"
+    text = plan_of(HEAD + named + program.replace("            opt.learning_rate = 0.01\n", arms)).text
+    assert "return n % max(1, 50 // hvd.size()) == 0" in text
