@@ -8,7 +8,7 @@ better.
 ## When it is reported
 On a wrapped optimizer whose rate, or the first one of its schedule, is a constant, where `fit` trains on batches of more
 rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but to divide the rows or the
-steps of an epoch (or to print it).
+steps of an epoch (or to print it). Not where it can't be seen what a `fit` trains on: all ranks may train on the same rows.
 
 ## Quick fix
 Multiply the rate by `size()`.
@@ -65,6 +65,18 @@ model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
 ```
 
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+from data import dataset
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), "mse")
+model.fit(dataset, epochs=3, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ```python
 from dataclasses import dataclass
 
@@ -227,7 +239,11 @@ def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:
     """Whether each step of a `fit`, or of a loop with a tape, sees a batch of more rows."""
     by_fit = any(f.call is loop.node and f.method != "train_on_batch" for f in context.sites.fits)
     by_tape = loop.kind is LoopKind.GRADIENT_TAPE
-    return (by_fit or by_tape) and context.facts.steps.of(loop.node).feed is Feed.BATCH
+    unseen = any(
+        fed.fit.call is loop.node and context.facts.undivided.is_unseen(fed)
+        for fed in context.facts.feeding.fits
+    )
+    return (by_fit or by_tape) and not unseen and context.facts.steps.of(loop.node).feed is Feed.BATCH
 
 
 RESTRICTION = Restriction(
