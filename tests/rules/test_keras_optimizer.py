@@ -426,3 +426,21 @@ def test_optimizers_of_a_models_own_compile_in_a_dictionary() -> None:
 def test_rates_of_a_models_own_compile_that_are_not_seen_are_asked_about() -> None:
     plan = plan_of(f"{MODEL}{OWN}net.compile(**settings())\n{OWN_FIT}")
     assert any("multiply its optimizers' rates there" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("code", "again"),
+    [
+        ("model = build()\nmodel.fit(x, y, epochs=3)\n", False),
+        ("def train():\n    model = build()\n    model.fit(x, y, epochs=3)\ntrain()\n", False),
+        ("model = build()\ndef train():\n    model.fit(x, y, epochs=3)\nfor _ in range(9):\n    train()\n", True),
+        ("model = build()\ndef train():\n    model.fit(x, y, epochs=3)\ntrain()\ntrain()\n", True),
+        ("class Agent:\n    def __init__(self):\n        self.net = build()\n    def train(self):\n        self.net.fit(x, y, epochs=3)\n", True),
+    ],
+)  # fmt: skip
+def test_what_may_be_fitted_again_is_wrapped_once(code: str, again: bool) -> None:
+    """Each time, the rate would be multiplied once more, and a wrapper put around the wrapper."""
+    text = plan_of(TF + "from nets import build\n" + code).text
+    assert ('.optimizer, "is_distributed"):\n' in text) is again
+    assert (".optimizer.is_distributed = True\n" in text) is again
+    assert ".optimizer.learning_rate * hvd.size()\n" in text

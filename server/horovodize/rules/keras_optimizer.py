@@ -196,6 +196,10 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
         f"{model}.optimizer = {keras_wrapper(draft)}({model}.optimizer)",
     ]
+    if _may_run_again(draft, fit):
+        once = draft.quoted("is_distributed")
+        lines = [*lines, f"{model}.optimizer.is_distributed = True"]
+        lines = [f"if not hasattr({model}.optimizer, {once}):", *(f"    {line}" for line in lines)]
     draft.change(
         "K1",
         fit.call,
@@ -204,6 +208,13 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         [draft.before(statement, draft.lines_of(*lines, comment="Horovod: this model comes compiled."))],
         doubt=f"the model is compiled {_compiled(draft, fit)}: check that its rate is a number, and not scaled there",
     )
+
+
+def _may_run_again(draft: Draft, fit: Fit) -> bool:
+    """Whether a `fit` may run more than once: its function is called in a loop, at several places, or from elsewhere."""
+    ways = draft.drive.ways(fit.call)
+    again = any(frame.loops for way in ways for frame in way)
+    return again or len(ways) != 1 or ways[0][-1].function is not None
 
 
 def _compiled(draft: Draft, fit: Fit) -> str:
