@@ -428,6 +428,15 @@ def test_rates_of_a_models_own_compile_that_are_not_seen_are_asked_about() -> No
     assert any("multiply its optimizers' rates there" in c.doubt for c in plan.changes)
 
 
+AGENT = """\
+class Agent:
+    def __init__(self):
+        self.net = build()
+    def train(self):
+        self.net.fit(x, y, epochs=3)
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "again"),
     [
@@ -435,7 +444,7 @@ def test_rates_of_a_models_own_compile_that_are_not_seen_are_asked_about() -> No
         ("def train():\n    model = build()\n    model.fit(x, y, epochs=3)\ntrain()\n", False),
         ("model = build()\ndef train():\n    model.fit(x, y, epochs=3)\nfor _ in range(9):\n    train()\n", True),
         ("model = build()\ndef train():\n    model.fit(x, y, epochs=3)\ntrain()\ntrain()\n", True),
-        ("class A:\n    def __init__(self):\n        self.m = build()\n    def train(self):\n        self.m.fit(x, y, epochs=3)\n", True),
+        (AGENT, True),
     ],
 )  # fmt: skip
 def test_what_may_be_fitted_again_is_wrapped_once(code: str, again: bool) -> None:
