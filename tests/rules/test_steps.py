@@ -848,3 +848,32 @@ def test_a_function_that_only_measures_is_called_once() -> None:
 def test_what_a_function_gives_to_a_step_by_any_name_is_dealt_out(before: str, fed: str) -> None:
     loop = f"for i in range(1000):\n{before}    step({fed})\n"
     assert DEALT in plan_of(TAPE + SOURCE + "class Box: pass\nbox = Box()\n" + loop).text
+
+
+ROUND = """\
+import numpy as np
+import tensorflow as tf
+critic, gan = tf.keras.Sequential([]), tf.keras.Sequential([])
+critic.compile(tf.keras.optimizers.Adam(1e-4), "mse")
+gan.compile(tf.keras.optimizers.Adam(1e-4), "mse")
+def train_one(x, y):
+    for _ in range({times}):
+        critic.train_on_batch(x, y)
+{beside}
+"""
+
+
+@pytest.mark.parametrize(
+    ("times", "beside", "divided"),
+    [
+        ("n_critic", "    gan.train_on_batch(x, y)", False),
+        ("n_critic", "", True),  # a near miss: nothing beside it
+        ("len(x) // 32", "    gan.train_on_batch(x, y)", True),  # counts batches
+        ("n_critic", "    gan.train_on_batch(x, y)\ntrain_one(1, 2)", True),  # called once, from here
+    ],
+)
+def test_how_often_a_critic_is_trained_in_a_round_stays(times: str, beside: str, divided: bool) -> None:
+    """Where the loop of the rounds is in another file, `for _ in range(5):` became a turn on five ranks."""
+    text = plan_of("n_critic = 5\n" + ROUND.format(times=times, beside=beside)).text
+    assert (f"    for _ in range({times}):\n" not in text) is divided
+    assert ("Adam(1e-4 * hvd.size())" in text) is divided

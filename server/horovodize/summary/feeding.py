@@ -126,6 +126,8 @@ class Feeding:
             turns = [loop for loop in chosen if outside in self._rounds(loop, around[loop])]
             if len(turns) > 1:
                 chosen[outside] = [step for loop in turns for step in chosen.pop(loop)]
+        for loop in [loop for loop in chosen if self._is_of_a_round(loop, chosen)]:
+            chosen.pop(loop)
         found = [
             Driver(loop, self.iterable(loop), self._loop_kind(loop), is_indexed(self, loop), steps)
             for loop, steps in chosen.items()
@@ -138,16 +140,31 @@ class Feeding:
         the loop around counts the rounds. How many batches there are is counted by dividing something, or by a length."""
         if not around or self._iterates_data(loop) or is_indexed(self, loop) or isinstance(loop, ast.While):
             return []
-        by_rows = any(
+        nearest = max(around, key=lambda o: (o.lineno, o.col_offset))
+        inside = self.syntax.inside(loop, nearest)
+        return [nearest] if inside and not self._is_by_rows(loop) and self._counts(nearest) else []
+
+    def _is_by_rows(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Whether a loop counts batches: by a quotient, or a length."""
+        return any(
             isinstance(n, ast.BinOp)
             and isinstance(n.op, (ast.Div, ast.FloorDiv))
             or isinstance(n, ast.Call)
             and self.names.last(n.func) in ("len", "cardinality")
             for n in self.values.depends([loop.iter])
         )
-        nearest = max(around, key=lambda o: (o.lineno, o.col_offset))
-        inside = self.syntax.inside(loop, nearest)
-        return [nearest] if inside and not by_rows and self._counts(nearest) else []
+
+    def _is_of_a_round(self, loop: Loop, chosen: dict[Loop, list[ast.Call]]) -> bool:
+        """Whether a loop repeats a step, `for _ in range(k):` for a critic, beside a step that is taken once in its function,
+        which is called from elsewhere: how often it does is a proportion that stays."""
+        function = self.syntax.function(loop)
+        if function is None or isinstance(loop, ast.While):
+            return False
+        if self._iterates_data(loop) or is_indexed(self, loop) or self._is_by_rows(loop):
+            return False
+        driven = {step for steps in chosen.values() for step in steps}
+        beside = [s for s in self._steps() if s not in driven and self.syntax.function(s) is function]
+        return any(way[-1].function is not None for s in beside for way in self.drive.ways(s))
 
     @cached_property
     def undriven(self) -> list[ast.Call]:
