@@ -111,6 +111,8 @@ def apply(draft: Draft) -> None:
     for test in draft.syntax.every(ast.Compare):
         if len(test.ops) == 1:
             _compared(draft, test, test.left, test.comparators[0], test.ops[0])
+        else:
+            _chained(draft, test)
     for call in draft.syntax.calls:
         name = draft.names.of(call.func) or ""
         last = name.rsplit(".", 1)[-1]
@@ -161,6 +163,26 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
     unseen_counts.ask(draft, test)
     told_tests.ask(draft, test)
     handed_functions.ask(draft, test)
+
+
+def _chained(draft: Draft, test: ast.Compare) -> None:
+    """`100 <= step < 200`, `10 < step % 100 < 20`"""
+    sides = [test.left, *test.comparators]
+    modulos = [e for e in sides if _divisor(draft, e) is not None]
+    counts = [e for e in sides if _counts(draft, e)]
+    in_order = all(isinstance(op, windows.ORDER) for op in test.ops)
+    if in_order and not modulos and counts:
+        for left, operator, right in zip(sides, test.ops, sides[1:], strict=False):
+            one, other = (left, right) if left in counts else (right, left)
+            if one in counts and other not in counts:
+                _at(draft, test, one, other, operator if one is left else windows.flipped(operator))
+    elif in_order and len(modulos) == 1 and len(sides) == 3 and modulos[0] is sides[1]:
+        if not guarded.is_ratio(draft, test, modulos[0]):
+            windows.between(draft, test, _dividend(modulos[0]))
+    elif modulos or counts or not told_tests.tell(draft, test):
+        unseen_counts.ask(draft, test, seen=not (modulos or counts))
+        told_tests.ask(draft, test)
+        handed_functions.ask(draft, test)
 
 
 def _count(draft: Draft, e: ast.expr) -> Counter | None:
@@ -235,6 +257,10 @@ def _every(
     around = nested.outer(draft, test, number)
     goes_on = scales.goes_on(draft, number)
     counts = _counts(draft, number)
+    if rest is not None and isinstance(operator, (ast.In, ast.NotIn)):
+        if not counts or not windows.among(draft, test, modulo, number, rest, operator):
+            unseen_counts.ask(draft, test, seen=False)
+        return
     if rest is not None and isinstance(operator, windows.ORDER):
         perhaps = "" if counts else _PERHAPS.format(draft.module.text(number))
         windows.apply(draft, test, number, divisor, rest, operator, doubt=perhaps)

@@ -175,6 +175,8 @@ def _every(
         if _goes_on_by(draft, test, number)[0] == SIZE:
             windows.apply(draft, test, number, _divisor(modulo), rest, operator, is_of_all=True)
         return
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        windows.among(draft, test, modulo, number, rest, operator, is_of_all=True)
     if not isinstance(operator, (ast.Eq, ast.NotEq)) or not draft.decide(rest, Counted("G5")):
         return
     by, doubt = _goes_on_by(draft, test, number)
