@@ -73,3 +73,13 @@ def test_what_is_yielded_with_each_step_counts_it(program: str) -> None:
 def test_what_counts_something_else(program: str) -> None:
     text = plan_of(HEAD + program + TESTS).text
     assert not any(test in text for test in DIVIDED)
+
+
+def test_a_count_over_all_epochs_that_is_yielded() -> None:
+    program = TRAIN.replace("for x, y in ds:", "for i, (x, y) in enumerate(ds):").format(
+        "epoch * len(ds) + i, loss"
+    )
+    text = plan_of(HEAD + program + "for k, loss in train(3):\n" + TESTS).text
+    assert "            yield epoch * (len(ds) * hvd.size()) + i * hvd.size(), loss\n" in text
+    assert "    if k % 40 < hvd.size()" in text
+    assert "    if k > 100:\n" in text

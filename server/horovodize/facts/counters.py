@@ -56,7 +56,7 @@ class Counters:
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers = AddedNumbers(module, feeding, self.fetched, occasions)
         self._turns = TurnNumbers(feeding)
-        self._yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
+        self.yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
         self._by_variable: dict[ast.Call, Counter | None] = {}
 
     def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
@@ -241,8 +241,8 @@ class Counters:
     def _of_turn(
         self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...], known: frozenset[ast.AST], depth: int
     ) -> Iterator[Counter | None]:
-        number = self._turns.of(loop, path) or self._yielded.number(loop.iter, path)
-        given = self._yielded.given(loop.iter, path) if number is None else None
+        number = self._turns.of(loop, path) or self.yielded.number(loop.iter, path)
+        given = self.yielded.given(loop.iter, path) if number is None else None
         if given is None:
             yield number
             return
@@ -281,7 +281,7 @@ class Counters:
 
     def _of_item(self, e: ast.Subscript, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         """`results[1]` of what a run fetched, or of what a function returned or yielded."""
-        entries = self._yielded.item(e)
+        entries = self.yielded.item(e)
         if entries is not None:
             for entry in entries:
                 yield from self._read(entry, known, depth - 1)

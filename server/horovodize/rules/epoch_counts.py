@@ -64,9 +64,17 @@ def _one_more(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None
 def is_one(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is such a count, or a name that is only ever given one: with each step it goes on by size()."""
     if isinstance(e, ast.Name):
-        values = [b.value for b in draft.module.scopes.reaching(e)]
+        values = [v for b in draft.module.scopes.reaching(e) for v in _given(draft, b)]
         return bool(values) and all(isinstance(v, ast.BinOp) and _goes_on(draft, v) for v in values)
     return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
+
+
+def _given(draft: Draft, b: Binding) -> list[ast.expr | None]:
+    """What a name is set to, or gets from a generator function that yields it."""
+    if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):
+        yielded = draft.facts.counters.yielded.given(b.statement.iter, b.path)
+        return [*yielded] if yielded else [None]
+    return [b.value]
 
 
 def _goes_on(draft: Draft, value: ast.BinOp) -> bool:
