@@ -558,3 +558,32 @@ def test_a_callback_waits_for_what_fit_has_kept(hook: str) -> None:
 )
 def test_a_callback_that_reads_nothing_of_it_does_not(hook: str, body: str, saver: str) -> None:
     assert 'name="saved"' not in plan_of(HOOK.format(hook=hook, body=body, saver=saver)).text
+
+
+_SUBMITS = """\
+import pandas as pd
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile('adam', 'mse')
+{0}model.fit(x, y)
+{1}submission['count'] = model.predict(x)
+submission.to_csv('{2}.csv')
+"""
+_READS = "submission = pd.read_csv('submission.csv')\n"
+_WAITS = 'hvd.broadcast(0, root_rank=0, name="read")'
+
+
+def test_rank_0_writes_again_when_all_ranks_have_read() -> None:
+    lines = plan_of(_SUBMITS.format("", _READS, "submission")).text.replace("'", '"').splitlines()
+    (waits,) = [i for i, line in enumerate(lines) if line.startswith(_WAITS)]
+    assert lines[waits - 1].startswith("submission = ")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [_SUBMITS.format(_READS, "", "submission"), _SUBMITS.format("", _READS, "other")],
+    ids=["they train together between", "another file"],
+)
+def test_nothing_waits_where_no_rank_reads_late(source: str) -> None:
+    assert _WAITS not in plan_of(source).text.replace("'", '"')

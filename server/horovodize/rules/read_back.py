@@ -1,7 +1,8 @@
 """Reading back what rank 0 wrote: the ranks wait for each other first. Part of C6.
 
 The others come to the reading before rank 0 has finished writing; they would find no file, half of one, or the one of last
-time. Where a checkpoint manager remembers what it saved, rank 0 tells the others.
+time. Where a checkpoint manager remembers what it saved, rank 0 tells the others. And rank 0 writes a file again only when all
+have read it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _PURE = (
 _WHY = "Only rank 0 writes it; the others could come before it is complete."
 _STILL_WRITING = "rank 0 may still be writing what is read here: the ranks do not wait for it"
 _OTHER_NAME = "What goes into the name may be something else in every process; only rank 0 writes the file."
+_WHY_READ = "Rank 0 writes the file again later, and another rank could read half of it."
+_READ = "Wait until all ranks have read it."
 _COMMENT = "Wait until rank 0 has written it."
 
 
@@ -67,6 +70,42 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         before.append(place)
         lines = _wait(draft, place)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+def keep_until_read(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
+    """Has rank 0 write a file again only when all ranks have read it, where they don't train together between."""
+    sites = draft.sites
+    trained = (
+        [f.call for f in sites.fits]
+        + [u.call for u in sites.updates]
+        + [r.call for r in sites.graph.trainings]
+    )
+    for over in Files(draft.module, outputs.effects, outputs, draft.drive).written_over():
+        if (
+            over.write.node not in guarded
+            or over.read.node in guarded
+            or not draft.once("read first", over.after)
+        ):
+            continue
+        block = draft.syntax.block(over.after)
+        here = block.index(over.after)
+        between = block[here + 1 : block.index(over.place)] if over.place in block[here + 1 :] else None
+        if between is None or any(_trains(draft, s, trained) for s in between):
+            continue
+        shares_line = here + 1 < len(block) and block[here + 1].lineno == over.after.end_lineno
+        if shares_line or not guarded.collective(over.after):
+            continue
+        lines = barrier(draft, "read", over.after)
+        lines = draft.lines_of(*lines, comment=_READ) if len(lines) > 1 else [draft.said(lines[0], _READ)]
+        draft.change(
+            "C6", over.after, "Wait until all ranks have read it", _WHY_READ, [draft.after(over.after, lines)]
+        )
+
+
+def _trains(draft: Draft, statement: ast.stmt, trained: list[ast.Call]) -> bool:
+    """Whether a statement leads to a training."""
+    frames = (f.node for call in trained for way in draft.drive.ways(call) for f in way)
+    return any(draft.syntax.inside(node, statement) for node in frames)
 
 
 def _wait(draft: Draft, place: ast.stmt) -> list[str]:

@@ -66,6 +66,7 @@ def apply(draft: Draft) -> None:
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
     asked = file_caches.apply(draft, rule.outputs, rule.guarded)
     read_back.apply(draft, rule.outputs, rule.guards, rule.guarded, asked)
+    read_back.keep_until_read(draft, rule.outputs, rule.guarded)
 
 
 class _RootRank:

@@ -116,6 +116,16 @@ class Files:
                 if same or self._is_in_folder(write, read):
                     yield from self._in_order(write, read)
 
+    def written_over(self) -> Iterator[ReadBack]:
+        """Every writing of a file that was read before it, the other way round: `after` leads to the reading, `place` to the
+        writing."""
+        writes = [w for w in self._writes() if w.family == "file" and w.path is not None]
+        for read in self._reads() if writes else ():
+            for write in writes:
+                if read.family == "file" and self._same_file(write, read):
+                    for found in self._in_order(read, write):
+                        yield ReadBack(write, read, found.place, found.after)
+
     def kept_by_fit(self, functions: Collection[ast.AST]) -> Iterator[Access]:
         """Every reading, in functions that `fit` calls itself, of what its callbacks keep there: the best weights."""
         fits = {f.call for f in self.effects.sites.fits}
