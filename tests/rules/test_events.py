@@ -1452,3 +1452,22 @@ def test_a_count_behind_a_property() -> None:
         "for x, y in ds:\n    step(x, y)\n    count.tick()\n    if count.n % 100 == 0:\n        keep(model)\n"
     )
     assert "if count.n % max(1, 100 // hvd.size()) == 0" in plan_of(TAPE + DATA + counting + loop).text
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("loss, step - 1", "loss, count = step_once(x)"),
+        ("(step - 1, {'loss': loss})", "count, told = step_once(x)"),
+    ],
+)
+def test_a_number_made_of_the_steps_that_a_function_gives_beside_others(given: str, taken: str) -> None:
+    """`loss, step = train_step(x)`, where that gives `step - 1`: what came by it came size() times too seldom, unasked."""
+    code = TAPE + "from feeds import draw, save\n"
+    code += "def step_once(x):\n    step(*draw())\n    step_ = opt.iterations\n    return " + given.replace(
+        "step", "step_"
+    )
+    code = code.replace("return loss,", "loss = 0\n    return loss,").replace("'loss': loss", "'loss': 0")
+    code += f"\nfor x in range(9000):\n    {taken}\n    if count == 8000:\n        save(count)\n"
+    plan = plan_of(code)
+    assert any("goes by a number that is made of them" in c.doubt for c in plan.changes)

@@ -113,7 +113,12 @@ def _given(draft: Draft, e: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
     bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else draft.values.attribute_bindings(e)
     if len(bound) == 1 and bound[0].kind == "assign" and bound[0].value is not None:
         part = draft.facts.counters.fetched.part(bound[0].value, bound[0].path)
-        yield from [part] if part is not None else []
+        if part is not None:
+            yield part
+        elif bound[0].path:  # of several that a function gives: `loss, step = train_step(x)`
+            yield from (
+                o.node for o in draft.values.origins(e) if isinstance(o.node, ast.expr) and not o.path
+            )
     elif len(bound) == 1 and bound[0].kind == "parameter":
         yield from draft.values.passed(bound[0])
     elif not bound and isinstance(e, ast.Attribute):
