@@ -155,3 +155,14 @@ def test_the_length_of_data_that_are_divided_counts_all_ranks_steps_too(
     assert f"        n = {after}\n" in text
     assert "        if n % 30 < hvd.size()" in text
     assert "        if 100 <= n < 100 + hvd.size():\n" in text
+
+
+def test_a_number_that_goes_on_in_a_for_loop_numbers_its_turns() -> None:
+    """`i = 0` before the loop over batches, `i += 1` at the end of it."""
+    program = TAPE.replace("for i, a in enumerate(ds):", "for a in ds:").replace(
+        "    for a in", "    i = 0\n    for a in"
+    )
+    read = "n = epoch * len(ds) + i\n        if n % 30 == 0:\n            model.save_weights('w.h5')\n        i += 1"
+    text = plan_of(program.format(read=read)).text
+    assert "        n = epoch * (len(ds) * hvd.size()) + i * hvd.size()\n" in text
+    assert "        if n % 30 < hvd.size()" in text

@@ -164,7 +164,7 @@ def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> 
         return None
     loop = around[0][0]
     in_it = any(draft.syntax.inside(b.statement, loop) for b in begun)
-    return loop if isinstance(loop, ast.While) and not in_it else None
+    return None if in_it else loop
 
 
 def _is_length(draft: Draft, e: ast.expr) -> bool:

@@ -28,6 +28,3 @@ for step, number, loss in training(3):
     if number == 59:
         print("lowered")
         optimizer.learning_rate.assign(0.01)
-for turn, (_, _, loss) in enumerate(training(1)):
-    if turn % 10 == 9:
-        print("looked at", float(loss))
