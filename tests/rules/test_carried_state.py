@@ -54,6 +54,7 @@ def is_dealt(loop: str) -> bool:
         "class Trainer:\n    def __init__(self):\n        self.h = None\n    def step(self, x, y):\n"
         "        loss, h = train(x, y, self.h)\n        self.h = tf.stop_gradient(h)\n    def run(self):\n"
         "        for x, y in ds:\n            self.step(x, y)\nTrainer().run()\n",
+        "m = {'h': tf.zeros([4, 8])}\nfor x, y in ds:\n    loss, new = train(x, y, m['h'])\n    m['h'] = new\n",
         "h = tf.zeros([4, 8])\ndef step(x, y):\n    global h\n    loss, h = train(x, y, h)\nfor x, y in ds:\n    step(x, y)\n",
     ],
 )
@@ -76,6 +77,7 @@ def test_a_state_that_goes_from_step_to_step(loop: str) -> None:
         # within one step
         "h = tf.zeros([4, 8])\nfor x, y in ds:\n    loss, _ = train(x, y, h)\n    for t in range(3):\n"
         "        seen, h2 = cell(x)\n",
+        "m = {'h': tf.zeros([4, 8])}\nfor x, y in ds:\n    loss, new = train(x, y, m['h'])\n    m['seen'] = new\n",
         "h = tf.zeros([4, 8])\nfor x, y in ds:\n    s = h\n    loss, s = train(x, y, s)\n    print(s)\n",
         # weights of another network that go after those that are trained
         "old = [tf.zeros([8, 1])]\nfor x, y in ds:\n    with tf.GradientTape() as tape:\n        seen, _ = cell(x)\n"

@@ -12,6 +12,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
+from horovodize.summary.scopes import item_name
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import argument, arguments, position
 
@@ -39,7 +40,9 @@ class CarriedState:
         if any(isinstance(n.value, ast.Call) and self._goes_on(n, n.value, driver) for n in assigned):
             return True
         return any(
-            self._goes_round(n, driver) for n in self._in_losses if isinstance(n, (ast.Name, ast.Attribute))
+            self._goes_round(n, driver)
+            for n in self._in_losses
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))
         )
 
     # ------------------------------------------------------------------ values
@@ -58,7 +61,7 @@ class CarriedState:
         training = (n for n in walk(call) if isinstance(n, ast.Call) and self._trains(n, driver))
         return any(n in passed for c in training for a in _arguments(c) for n in walk(a))
 
-    def _goes_round(self, read: ast.Name | ast.Attribute, driver: Driver) -> bool:
+    def _goes_round(self, read: ast.Name | ast.Attribute | ast.Subscript, driver: Driver) -> bool:
         """Whether a loss is made of the last value of a name, or an attribute, by a call that makes the next one, too, in
         however many statements: `s = state`, `seen, s = cell(x, s)`, `state = tf.stop_gradient(s)`."""
         bound = self._bindings(read) if isinstance(read.ctx, ast.Load) else []
@@ -77,10 +80,25 @@ class CarriedState:
         makers = [c for c in makers if self._is_before(c, driver)]
         return any(read in self.values.depends(_arguments(c), _FAR) for c in makers)
 
-    def _bindings(self, read: ast.Name | ast.Attribute) -> list[Binding]:
+    def _bindings(self, read: ast.Name | ast.Attribute | ast.Subscript) -> list[Binding]:
+        if isinstance(read, ast.Subscript):
+            return self._items(read)
         if isinstance(read, ast.Attribute):
             return self.values.attribute_bindings(read)
         return list(self.module.scopes.reaching(read))
+
+    def _items(self, read: ast.Subscript) -> list[Binding]:
+        """Where an item of a dictionary is set, `memory["h"] = h`, and the dictionary that it begins in."""
+        key = read.slice.value if isinstance(read.slice, ast.Constant) else None
+        if not isinstance(key, str) or not isinstance(read.value, ast.Name):
+            return []
+        set_at = [
+            b
+            for b in self.module.scopes.attributes.get(item_name(key), ())
+            if isinstance(b.anchor, ast.Subscript) and ast.unparse(b.anchor) == ast.unparse(read)
+        ]
+        begun = [b for b in self.module.scopes.reaching(read.value) if isinstance(b.value, ast.Dict)]
+        return [*set_at, *begun] if set_at else []
 
     def _is_in_turn(self, node: ast.AST, driver: Driver) -> bool:
         """Whether a turn of a loop comes to a node, in the loop or in a function that it calls."""
@@ -117,6 +135,8 @@ class CarriedState:
             return bool(e.elts) and all(self._is_first(part) for part in e.elts)
         if isinstance(e, (ast.ListComp, ast.GeneratorExp)):
             return self._is_first(e.elt)
+        if isinstance(e, ast.Dict):
+            return any(self._is_first(value) for value in e.values)
         if isinstance(e, ast.Constant):
             return e.value is None
         return isinstance(e, ast.Call) and _FIRST.search(self.names.last(e.func)) is not None
