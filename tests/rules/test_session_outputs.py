@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 
 import pytest
@@ -201,9 +202,9 @@ with tf.summary.FileWriter('logs') as entered:
                                      "def made():\n    return writer\nwith made():\n    pass\n"])  # fmt: skip
 def test_a_silent_writer_that_may_be_entered(entered: str) -> None:
     text = plan_of(OPENED + "writer = tf.summary.FileWriter('logs')\n" + entered + LOOP).text
-    start = text.index("class SilentWriter")
+    made = next(n for n in ast.parse(text).body if isinstance(n, ast.ClassDef) and n.name == "SilentWriter")
     scope: dict[str, type] = {}
-    exec(text[start : text.index("\n\n\n", start)], scope)
+    exec(ast.unparse(made), scope)
     with scope["SilentWriter"]() as writer:
         assert writer.add_summary("summary", 3) is None
 

@@ -15,7 +15,6 @@ from horovodize.facts.sources import Source
 from horovodize.rules import (
     deciding_averages,
     means,
-    numbers_beside_batches,
     own_trainings,
     rate_changes_in_loops,
     reached_together,
@@ -60,7 +59,6 @@ def keep_in_step(draft: Draft) -> None:
     for loop in seen:
         reached_together.keep_number(draft, loop)
     _end_together(draft, seen)
-    numbers_beside_batches.decide_together(draft)
     for loop in seen:
         rate_changes_in_loops.keep_alike(draft, loop, sites)
     rate_changes_in_loops.keep_weights_alike(draft)

@@ -16,6 +16,7 @@ from horovodize.rules import (
     learning_rate,
     loop_exits,
     numbered_on,
+    numbers_beside_batches,
     open_loops,
     strong,
 )
@@ -70,6 +71,7 @@ def divide_loops(draft: Draft) -> None:
             averages.keep_of_dataset(draft, driver, draft.loop_rule)
         own_batches(draft, driver, draft.loop_rule, partial(learning_rate.gives_rate, draft))
     numbered_on.count_all(draft)
+    numbers_beside_batches.decide_together(draft)
     for site in known.undriven:
         if strong.divide(draft, draft.loop_rule, [site]) or plays(draft, draft.loop_rule, [site]):
             continue

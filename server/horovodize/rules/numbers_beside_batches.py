@@ -5,7 +5,8 @@
         if step % 100 == 0: save()
 
 Each rank gets every size()-th batch with its number, so that the number of a turn differs between the ranks, and goes on by
-size(): it may step over what it is tested for. What happens by it happens in the turn in which a rank comes to it."""
+size(): it may step over what it is tested for. What happens by it happens in the turn in which a rank comes to it. Where the
+numbers are one more with each batch that is dealt out, that is known without asking (`dealt_numbers`)."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ def decide_together(draft: Draft) -> None:
         whole: ast.expr = test
         while isinstance(parent := draft.syntax.parent[whole], ast.BoolOp):  # `step % 100 == 0 and step != 0`
             whole = parent
-        if draft.was(whole, Agreed, Asked):
-            continue
+        if any(draft.was(n, Agreed, Asked) for n in ast.walk(whole)):
+            continue  # as `dealt_numbers` says, by the number alone
         if can_agree(draft, whole):
             agree(draft, whole, why=_WHY, what=_WHAT)
         elif draft.decide(whole, Asked(rule)):
