@@ -1251,6 +1251,32 @@ def test_a_count_that_a_closure_keeps(made: str, divided: bool) -> None:
     assert ("if count % max(1, 50 // hvd.size()) == 0" in after) is divided
 
 
+ATTRIBUTE = {
+    "a function's own": (
+        "def train(x, y):\n    train.calls += 1\n    step(x, y)\ntrain.calls = 0\n",
+        "train",
+    ),
+    "that of what a decorator makes": (
+        "def counted(f):\n    def called(*a):\n        called.calls += 1\n        return f(*a)\n"
+        "    called.calls = 0\n    return called\n"
+        "train = counted(step)\n",
+        "train",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "name"), ATTRIBUTE.values(), ids=ATTRIBUTE)
+def test_a_count_that_a_function_has(made: str, name: str) -> None:
+    loop = f"for x, y in ds:\n    {name}(x, y)\n    if {name}.calls % 50 == 0:\n        keep(model)\n"
+    assert f"if {name}.calls % max(1, 50 // hvd.size()) == 0" in plan_of(TAPE + DATA + made + loop).text
+
+
+def test_a_count_that_another_function_has() -> None:
+    made = "def train(x, y):\n    train.calls += 1\n    step(x, y)\ndef other():\n    pass\nother.calls = train.calls = 0\n"
+    loop = "for x, y in ds:\n    train(x, y)\n    if other.calls % 50 == 0:\n        keep(model)\n"
+    assert "other.calls % 50 == 0" in plan_of(TAPE + DATA + made + loop).text
+
+
 PERIODIC = """\
 class Every:
     def __init__(self, every):

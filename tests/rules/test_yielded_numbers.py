@@ -83,3 +83,26 @@ def test_a_count_over_all_epochs_that_is_yielded() -> None:
     assert "            yield epoch * (len(ds) * hvd.size()) + i * hvd.size(), loss\n" in text
     assert "    if k % 40 < hvd.size()" in text
     assert "    if k > 100:\n" in text
+
+
+TURNS = """\
+k = looked = 0
+for loss in train(3):
+    k += 1
+"""
+
+
+def test_turns_of_a_loop_through_a_generator_that_trains_are_steps() -> None:
+    text = plan_of(HEAD + TRAIN.format("loss") + TURNS + TESTS).text
+    assert all(test in text for test in DIVIDED)
+
+
+def test_what_only_some_of_its_turns_count_are_not() -> None:
+    looked = "    if k % 40 == 0:\n        looked += 1\n        if looked == 6:\n            opt.learning_rate.assign(0.01)\n"
+    text = plan_of(HEAD + TRAIN.format("loss") + TURNS + looked).text
+    assert "if looked == 6:" in text
+
+
+def test_a_generator_that_goes_through_itself() -> None:
+    again = "def again(n):\n    for loss in again(n - 1):\n        yield loss\nk = 0\nfor loss in again(3):\n    k += 1\n"
+    assert "k += 1" in plan_of(HEAD + TRAIN.format("loss") + "for loss in train(3):\n    pass\n" + again).text

@@ -1,4 +1,4 @@
-"""Which parts of what a generator function yields count its yields."""
+"""The yields of generator functions, and which parts of what they yield count them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ import ast
 from collections.abc import Sequence
 
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import Function, Loop, Syntax
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS, Function, Loop, Syntax
+
+
+def yields_of(module: Module, e: ast.expr) -> list[ast.Yield]:
+    """The yields of the generator function that is called, or of an object's `__iter__`; none where it delegates."""
+    values = module.values
+    function: ast.AST | None = values.callee(e) if isinstance(e, ast.Call) else None
+    if not isinstance(function, FUNCTIONS) and values.definitions.has_method("__iter__"):
+        function = next(iter(values.definitions.methods_of("__iter__", values.receiver(e))), None)
+    if not isinstance(function, FUNCTIONS):
+        return []
+    own = [n for n in walk(function) if module.syntax.function(n) is function]
+    if any(isinstance(n, ast.YieldFrom) for n in own):
+        return []
+    return [n for n in own if isinstance(n, ast.Yield)]
 
 
 def places(syntax: Syntax, function: Function) -> list[int]:
@@ -60,4 +75,4 @@ def _is_counted(syntax: Syntax, function: Function, loops: Sequence[Loop], name:
     )
 
 
-__all__ = ["places"]
+__all__ = ["places", "yields_of"]

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
+from horovodize.facts.counted_yields import yields_of
 from horovodize.facts.hooks import Hooks
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, numbered
 
 # What TensorFlow calls of a hook with each run of a session, and who runs sessions that do not train.
 _WITH_RUNS = ("before_run", "after_run")
@@ -26,6 +27,7 @@ class Occasions:
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, hooks: Hooks) -> None:
         self.sites, self.drive, self.feeding, self.hooks = sites, drive, feeding, hooks
         self.module, self.syntax, self.names = module, module.syntax, module.names
+        self._asked = set[ast.AST]()
 
     def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
         """The loops whose steps something at a place happens with, on every way that leads there, and whether those of `fit`
@@ -36,6 +38,9 @@ class Occasions:
             driver = next((d for d in self.feeding.drivers if d.loop in around), None)
             if driver is not None:
                 drivers.add(driver)
+            elif (yielded := self._with_a_yield(place, around)) is not None:
+                drivers |= yielded[0]
+                fitted |= yielded[1]
             elif self._runs_with_fit(way):
                 fitted = True
             elif self._runs_with_sessions(way):
@@ -44,6 +49,22 @@ class Occasions:
             elif way[-1].function is not None or any(frame.loops for frame in way[1:] or way):
                 return None  # and not once, before training: `self.step()` of a scheduler that begins; its own loop aside
         return (drivers, fitted) if drivers or fitted or hooked else None
+
+    def _with_a_yield(self, place: ast.AST, around: list[Loop]) -> tuple[set[Driver], bool] | None:
+        """The same of what each turn of a loop does that goes through a generator which takes the steps itself, and yields with
+        each: `for loss in train(model): turns += 1`."""
+        for loop in (a for a in around if isinstance(a, (ast.For, ast.AsyncFor)) and a not in self._asked):
+            if any(self.syntax.inside(test, loop) for test, _ in self.syntax.conditions(place)):
+                continue
+            iterated = self.feeding.without_bars(loop.iter)
+            data = numbered(iterated) if isinstance(iterated, ast.Call) else None
+            found = yields_of(self.module, self.feeding.without_bars(data) if data is not None else iterated)
+            self._asked.add(loop)  # which may be in a generator that goes through itself
+            at = self.counted_at(found[0]) if len(found) == 1 else None
+            self._asked.discard(loop)
+            if at is not None and not self.are_seldom(found[0], at[0]):
+                return at
+        return None
 
     def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
         """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.counted_yields import yields_of
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.occasions import Occasions
-from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, numbered
+from horovodize.summary.syntax import numbered
 
 
 class YieldedNumbers:
@@ -24,7 +24,10 @@ class YieldedNumbers:
     def given(self, iterated: ast.expr, path: tuple[int, ...]) -> list[ast.expr] | None:
         """What a name of a loop over a generator is, as the generator has it; None where it isn't the same in all yields."""
         e, path = self._behind(iterated, path)
-        parts = [self.fetched.part(y.value, path) if y.value is not None else None for y in self._yields(e)]
+        parts = [
+            self.fetched.part(y.value, path) if y.value is not None else None
+            for y in yields_of(self.module, e)
+        ]
         found = [part for part in parts if part is not None]
         return found if found and len(found) == len(parts) else None
 
@@ -47,7 +50,11 @@ class YieldedNumbers:
     def number(self, iterated: ast.expr, path: tuple[int, ...]) -> Counter | None:
         """The counter that the number of a turn is, where each turn goes with one step of the generator's."""
         data = self._numbered(self.feeding.without_bars(iterated))
-        yields = self._yields(self.feeding.without_bars(data)) if data is not None and path == (0,) else []
+        yields = (
+            yields_of(self.module, self.feeding.without_bars(data))
+            if data is not None and path == (0,)
+            else []
+        )
         if len(yields) != 1:
             return None
         at = self.occasions.counted_at(yields[0])
@@ -65,19 +72,6 @@ class YieldedNumbers:
 
     def _numbered(self, e: ast.expr) -> ast.expr | None:
         return numbered(e) if isinstance(e, ast.Call) else None
-
-    def _yields(self, e: ast.expr) -> list[ast.Yield]:
-        """The yields of the generator function that is called, or of an object's `__iter__`; none where it delegates."""
-        values = self.module.values
-        function: ast.AST | None = values.callee(e) if isinstance(e, ast.Call) else None
-        if not isinstance(function, FUNCTIONS) and values.definitions.has_method("__iter__"):
-            function = next(iter(values.definitions.methods_of("__iter__", values.receiver(e))), None)
-        if not isinstance(function, FUNCTIONS):
-            return []
-        own = [n for n in walk(function) if self.module.syntax.function(n) is function]
-        if any(isinstance(n, ast.YieldFrom) for n in own):
-            return []
-        return [n for n in own if isinstance(n, ast.Yield)]
 
 
 __all__ = ["YieldedNumbers"]

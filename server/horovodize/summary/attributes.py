@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from horovodize.summary.binding import Binding
 from horovodize.summary.memo import CALLERS, CYCLE, Memo
 from horovodize.summary.reaching import paths
-from horovodize.summary.syntax import end, position
+from horovodize.summary.syntax import FUNCTIONS, end, position
 
 if TYPE_CHECKING:
     from horovodize.summary.values import Values
@@ -108,4 +108,4 @@ class Attributes:
 
 def _entry(attribute: str, member: object) -> str:
     """An attribute of what it hangs on, as an entry of a table."""
-    return f"{attribute} {member.name if isinstance(member, ast.ClassDef) else member}"
+    return f"{attribute} {member.name if isinstance(member, (ast.ClassDef, *FUNCTIONS)) else member}"

@@ -313,7 +313,12 @@ class Values:
         classes = classes or self._models_of_callback(e)
         if classes:
             return frozenset(member for c in classes for member in self.family(c))
-        return self._handed(e) or frozenset([ast.unparse(e)])
+        return self._handed(e) or self._functions(e) or frozenset([ast.unparse(e)])
+
+    def _functions(self, e: ast.expr) -> frozenset[object]:
+        """The functions that an attribute hangs on: `step.calls += 1` in a decorator's own, which others call `train`."""
+        made = [o.node for o in self.origins(e) if not o.path] if isinstance(e, ast.Name) else []
+        return frozenset(made) if made and all(isinstance(n, FUNCTIONS) for n in made) else frozenset()
 
     def _models_of_callback(self, e: ast.expr) -> list[ast.ClassDef]:
         """What Keras sets as `self.model` of a callback: a model of whatever class this module has."""
