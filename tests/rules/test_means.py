@@ -432,3 +432,30 @@ def test_the_mean_of_whole_numbers_is_none() -> None:
     """`int(0.5)` is 0: one wrong row of two ranks' would count for none."""
     text = plan_of("import numpy as np\n" + TAPE + WRONG.format("wrong == 0")).text
     assert "    return mean if tf.is_tensor(value) else mean.numpy()\n" in text
+
+
+METER = """
+class Meter:
+    def __init__(self):
+        self.sum, self.count = 0.0, 0
+    def update(self, value):
+        self.sum += value
+        self.count += 1
+    @property
+    def avg(self):
+        return self.sum / self.count
+"""
+
+
+def test_what_is_read_again_where_it_decided() -> None:
+    loop = EPOCHS.replace("        losses.append(value)\n", "        meter.update(value)\n").replace(
+        "losses, total, n = [], 0.0, 0", "meter, total, n = Meter(), 0.0, 0"
+    )
+    after = (
+        "    if meter.avg < best:\n        best = meter.avg\n    else:\n        opt.learning_rate = 0.01\n"
+    )
+    plan = plan_of("import numpy as np\n" + TAPE + METER + loop.format(after))
+    assert (
+        "    if mean_over_ranks(meter.avg) < best:\n        best = mean_over_ranks(meter.avg)\n" in plan.text
+    )
+    assert all(c.sure for c in plan.changes)

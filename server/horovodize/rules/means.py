@@ -26,7 +26,7 @@ def decide_alike(draft: Draft, test: ast.expr) -> bool:
     if keras_session.is_wanted(draft):
         return False  # there a collective of numbers is an operation of Keras' graph
     found = measured_in(draft, test, set())
-    if not found or not all(can_be_averaged(draft, m) for m in found):
+    if not found or not all(can_be_averaged(draft, m, test) for m in found):
         return False
     for m in sorted(found, key=lambda m: draft.module.span(place(m)).start):
         _average(draft, m)

@@ -360,9 +360,12 @@ def place(measured: Measured) -> ast.AST:
     return measured.statement if isinstance(measured, Binding) else measured
 
 
-def can_be_averaged(draft: Draft, measured: Measured) -> bool:
-    """Whether all ranks come there, and not with each step."""
+def can_be_averaged(draft: Draft, measured: Measured, test: ast.expr | None = None) -> bool:
+    """Whether all ranks come there, and not with each step. test: what they decide alike then: `if meter.avg < best: best =
+    meter.avg`"""
     at = place(measured)
+    under = (d for d, _ in draft.syntax.conditions(at) if isinstance(d, ast.If))
+    at = next((d for d in under if test is not None and draft.syntax.inside(test, d.test)), at)
     if not can_agree(draft, at):
         return False
     if isinstance(measured, Binding) and measured.path:
