@@ -126,10 +126,14 @@ def _given(draft: Draft, e: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
 
 
 def _is_measured(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count stands in a formula with a rank's share of something, and is right as it is: `step / len(own)`."""
+    """Whether a count stands in a formula with a rank's share of something, and is right as it is: `step / len(own)`, or
+    `total / step` of what a rank has added up of its own rows."""
     for a in draft.syntax.ancestors(read):
         if isinstance(a, (ast.Subscript, ast.stmt)):
             return False
+        if isinstance(a, ast.BinOp) and isinstance(a.op, ast.Div) and draft.syntax.inside(read, a.right):
+            if draft.uniform.of_values.varies(a.left):
+                return True
         others = (a.left, a.right) if isinstance(a, ast.BinOp) else ()
         if any(draft.was(o, Amount) or counts_a_share(draft, o) for o in others if o is not read):
             return True
