@@ -459,3 +459,72 @@ def test_what_is_read_again_where_it_decided() -> None:
         "    if mean_over_ranks(meter.avg) < best:\n        best = mean_over_ranks(meter.avg)\n" in plan.text
     )
     assert all(c.sure for c in plan.changes)
+
+
+AVERAGE_METER = """
+class AverageMeter:
+    def __init__(self):
+        self.sum = self.count = self.avg = 0
+    def update(self, value):
+        self.sum += value
+        self.count += 1
+        self.avg = self.sum / self.count
+"""
+
+
+def test_what_each_step_sets_is_averaged_where_it_is_read() -> None:
+    loop = EPOCHS.replace("        losses.append(value)\n", "        meter.update(value)\n").replace(
+        "losses, total, n = [], 0.0, 0", "meter, total, n = AverageMeter(), 0.0, 0"
+    )
+    after = "    if meter.avg < best:\n        best, bad = meter.avg, 0\n    else:\n        bad += 1\n"
+    after += "        if bad == 3:\n            break\n"
+    plan = plan_of("import numpy as np\n" + TAPE + AVERAGE_METER + loop.format(after))
+    assert "        self.avg = self.sum / self.count\n" in plan.text
+    assert (
+        "    if mean_over_ranks(meter.avg) < best:\n        best, bad = mean_over_ranks(meter.avg), 0\n"
+        in plan.text
+    )
+    assert "any_rank" not in plan.text
+
+
+RESULTS = {
+    "a named tuple": "from typing import NamedTuple\nclass Result(NamedTuple):\n    loss: float\n    steps: int\n",
+    "a dataclass": "from dataclasses import dataclass\n@dataclass\nclass Result:\n    loss: float\n    steps: int = 0\n",
+    "as a function": "from collections import namedtuple\nResult = namedtuple('Result', 'loss steps')\n",
+    "with names in a list": "import collections\nResult = collections.namedtuple('Result', ['loss', 'steps'])\n",
+}
+
+
+@pytest.mark.parametrize("made", RESULTS.values(), ids=RESULTS)
+def test_what_an_object_is_given_by_its_place(made: str) -> None:
+    after = "    result = Result(np.mean(losses), n)\n    if result.loss > best * 0.99:\n        break\n"
+    after += "    best = result.loss\n"
+    plan = plan_of("import numpy as np\n" + made + TAPE + EPOCHS.format(after))
+    assert "    if mean_over_ranks(result.loss) > best * 0.99:\n" in plan.text
+    assert "    best = mean_over_ranks(result.loss)\n" in plan.text
+
+
+@pytest.mark.parametrize("made", RESULTS.values(), ids=RESULTS)
+def test_what_it_is_given_beside_that(made: str) -> None:
+    after = "    result = Result(np.mean(losses), epoch)\n    if result.steps > 5:\n        break\n"
+    text = plan_of("import numpy as np\n" + made + TAPE + EPOCHS.format(after)).text
+    assert "any_rank" not in text
+    assert "mean_over_ranks" not in text
+
+
+HISTORY = """
+class History:
+    def __init__(self):
+        self.kept = {}
+    def add(self, name, value):
+        self.kept.setdefault(name, []).append(value)
+    def last(self, name):
+        return self.kept[name][-1]
+history = History()
+"""
+
+
+def test_what_is_put_into_a_list_of_a_dictionary_is_a_ranks_own() -> None:
+    after = "    history.add('loss', np.mean(losses))\n    if history.last('loss') < 0.1:\n        break\n"
+    text = plan_of("import numpy as np\n" + TAPE + HISTORY + EPOCHS.format(after)).text
+    assert "if mean_over_ranks(history.last('loss')) < 0.1:" in text

@@ -237,9 +237,7 @@ class Control:
         """By the text of what is changed: the place, and what is put in."""
         found: dict[str, list[Change]] = defaultdict(list)
         for call in self.flow.sites.method_calls(*CHANGING):
-            changed = call.func.value if isinstance(call.func, ast.Attribute) else None
-            if isinstance(changed, ast.Subscript):  # `history["loss"].append(loss)`
-                changed = changed.value
+            changed = _held_by(call.func.value) if isinstance(call.func, ast.Attribute) else None
             if isinstance(changed, (ast.Name, ast.Attribute)):
                 found[ast.unparse(changed)].append((changed, arguments(call)))
         for n in self.syntax.every(ast.Subscript):
@@ -300,6 +298,21 @@ class Control:
         if using is None or not isinstance(using, ast.stmt) or block.index(using) <= block.index(given):
             return False
         return not position(given) < position(place) <= end(using)
+
+
+def _held_by(e: ast.expr) -> ast.expr:
+    """What holds something: `history` of `history["loss"]`, and of `history.setdefault("loss", [])`."""
+    while True:
+        if isinstance(e, ast.Subscript):
+            e = e.value
+        elif (
+            isinstance(e, ast.Call)
+            and isinstance(e.func, ast.Attribute)
+            and e.func.attr in ("setdefault", "get")
+        ):
+            e = e.func.value
+        else:
+            return e
 
 
 def _is_of_another_key(change: ast.AST, item: Item) -> bool:

@@ -15,6 +15,7 @@ from horovodize.facts.calls import PRESENCE, Calls
 from horovodize.facts.class_attributes import of_class
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.fields import given_as
 from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
@@ -294,7 +295,7 @@ class Flow:
 
     def _made_with(self, e: ast.Attribute) -> list[ast.expr]:
         """What an object was given under the name of an attribute: `Config(epochs=n).epochs`."""
-        return [k.value for call in self.values.calls(e.value) for k in call.keywords if k.arg == e.attr]
+        return [given for call in self.values.calls(e.value) for given in given_as(self.module, call, e.attr)]
 
     def _is_of_self(self, e: ast.Attribute) -> bool:
         function = self.syntax.function(e)

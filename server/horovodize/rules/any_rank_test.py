@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.answers import Uniform, Unknown, Varies
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
@@ -168,11 +168,15 @@ def _is_told(draft: Draft, seed: ast.expr) -> bool:
     )
 
 
-def can_agree(draft: Draft, node: ast.AST) -> bool:
-    """Whether all ranks come to a place alike, with Horovod there: they can wait for rank 0's value."""
+def can_agree(draft: Draft, node: ast.AST, but_for: ast.expr | None = None) -> bool:
+    """Whether all ranks come to a place alike, with Horovod there: they can wait for rank 0's value.
+
+    but_for: a test that they decide alike by then"""
     if draft.drive.in_traced(node) or outputs_of(draft).is_early(node):
         return False
-    return draft.uniform.reached_alike(node)
+    answer = draft.uniform.reach(node)
+    own = {r.where for r in draft.uniform.reasons(but_for)} if but_for is not None else set()
+    return isinstance(answer, Uniform) or (isinstance(answer, Varies) and answer.where in own)
 
 
 def is_kept_by_fit(draft: Draft, reason: Varies) -> bool:

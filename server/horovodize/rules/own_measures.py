@@ -68,6 +68,9 @@ def measured_in(
                 and _is_of_rows(draft, leaf)
             ):
                 of_leaf = _assigned(draft, leaf, seen)
+        if of_leaf and isinstance(leaf, ast.Attribute) and is_number and _is_of_rows(draft, leaf):
+            if any(isinstance(m, Binding) and _is_with_each_step(draft, place(m)) for m in of_leaf):
+                of_leaf = {leaf}  # `meter.avg`, which each step sets: as it is read
         if of_leaf is None and is_number:
             of_leaf = _listed(draft, leaf, seen)
         if of_leaf is None and is_number and _is_of_rows(draft, leaf) and not _counts(draft, leaf):
@@ -364,15 +367,24 @@ def can_be_averaged(draft: Draft, measured: Measured, test: ast.expr | None = No
     """Whether all ranks come there, and not with each step. test: what they decide alike then: `if meter.avg < best: best =
     meter.avg`"""
     at = place(measured)
-    under = (d for d, _ in draft.syntax.conditions(at) if isinstance(d, ast.If))
-    at = next((d for d in under if test is not None and draft.syntax.inside(test, d.test)), at)
-    if not can_agree(draft, at):
+    if not can_agree(draft, at, test):
         return False
     if isinstance(measured, Binding) and measured.path:
         statement = measured.statement
         if not isinstance(statement, ast.stmt) or not draft.can_put_after(statement):
             return False
+    if _is_with_each_step(draft, at):
+        return False
     loops = draft.syntax.loops(at)
     if not any(driver.loop in loops[:1] for driver in feeding(draft).drivers):
         return True
     return any(draft.syntax.inside(test, loops[0]) for test, _ in draft.syntax.conditions(at))
+
+
+def _is_with_each_step(draft: Draft, at: ast.AST) -> bool:
+    """Whether a function that is not the loop's own runs something with each step."""
+    occasions = draft.facts.occasions
+    counted = occasions.counted_at(at) if draft.syntax.function(at) is not None else None
+    if counted is None or any(draft.syntax.inside(at, driver.loop) for driver in counted[0]):
+        return False
+    return not occasions.are_seldom(at, counted[0])
