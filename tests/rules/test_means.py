@@ -528,3 +528,27 @@ def test_what_is_put_into_a_list_of_a_dictionary_is_a_ranks_own() -> None:
     after = "    history.add('loss', np.mean(losses))\n    if history.last('loss') < 0.1:\n        break\n"
     text = plan_of("import numpy as np\n" + TAPE + HISTORY + EPOCHS.format(after)).text
     assert "if mean_over_ranks(history.last('loss')) < 0.1:" in text
+
+
+REPORTS = {
+    "its own `__init__`": "class Report:\n    def __init__(self, loss, epoch):\n        self.loss, self.epoch = loss, epoch\n",
+    "fields": "from dataclasses import dataclass\n@dataclass\nclass Report:\n    loss: float\n    epoch: int\n",
+}
+
+
+@pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
+@pytest.mark.parametrize("picked", ["reports[-1]", "max(reports, key=lambda r: r.epoch)"])
+def test_one_of_several_objects(made: str, picked: str) -> None:
+    after = f"    reports.append(Report(np.mean(losses), epoch))\n    last = {picked}\n    if last.loss < 0.1:\n        break\n"
+    text = plan_of("import numpy as np\nreports = []\n" + made + TAPE + EPOCHS.format(after)).text
+    assert "if mean_over_ranks(last.loss) < 0.1:" in text
+
+
+@pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
+def test_what_one_of_several_objects_has_beside(made: str) -> None:
+    after = (
+        "    reports.append(Report(np.mean(losses), epoch))\n    if reports[-1].epoch > 5:\n        break\n"
+    )
+    text = plan_of("import numpy as np\nreports = []\n" + made + TAPE + EPOCHS.format(after)).text
+    assert "mean_over_ranks" not in text
+    assert "any_rank" not in text

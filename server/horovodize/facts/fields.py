@@ -17,13 +17,23 @@ def given_as(module: Module, made: ast.Call, field: str) -> Iterator[ast.expr]:
     if by_name:
         yield from by_name
         return
-    fields = dict(_fields(module, made))
+    fields = (
+        dict(_fields(module, made))
+        if made.args or isinstance(module.values.callee(made), ast.ClassDef)
+        else {}
+    )
     place = list(fields).index(field) if field in fields else len(made.args)
     default = fields.get(field)
     if place < len(made.args) and not any(isinstance(a, ast.Starred) for a in made.args[: place + 1]):
         yield made.args[place]
     elif default is not None:
         yield default
+
+
+def given_anywhere(module: Module, field: str) -> list[ast.expr]:
+    """The same of all calls that make an object with such a field, where it isn't known which object is meant."""
+    made = (c for c in module.syntax.calls if field in dict(_fields(module, c)))
+    return [given for call in made for given in given_as(module, call, field)]
 
 
 def _fields(module: Module, made: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
@@ -47,4 +57,4 @@ def _fields(module: Module, made: ast.Call) -> Iterator[tuple[str, ast.expr | No
                 yield from ((str(n.value), None) for n in names.elts if isinstance(n, ast.Constant))
 
 
-__all__ = ["given_as"]
+__all__ = ["given_anywhere", "given_as"]

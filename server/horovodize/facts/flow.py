@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from horovodize.facts import fields
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import PRESENCE, Calls
 from horovodize.facts.class_attributes import of_class
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
-from horovodize.facts.fields import given_as
 from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
@@ -31,6 +31,7 @@ from horovodize.summary.values import ITEM
 if TYPE_CHECKING:
     from horovodize.facts.uniform import Uniformity
 
+_PICKING = ("min", "max", "next", "sorted")
 _SIZES = ("shape", "ndim", "size")
 # Attributes that Keras gives an object, or that hold settings: the same everywhere unless something here sets them.
 _GIVEN = {
@@ -290,12 +291,29 @@ class Flow:
         made_with = self._made_with(e)
         for kept in made_with:
             step.ask(kept, item.path, item.size)
+        if not made_with and self._is_picked(e.value):
+            for b in self.scopes.attributes.get(e.attr, ()):  # of whatever object it is
+                self._binding(step, b, e, item)
+            step.ask_all(fields.given_anywhere(self.module, e.attr))
         if len(made_with) != 1 or len(self.values.origins(e.value)) != 1:
             step.ask(e.value)  # which object it is; of one alone it doesn't matter what else it was given
 
+    def _is_picked(self, e: ast.expr) -> bool:
+        """Whether an object is one of several that something holds: `reports[-1]`, `min(reports)`."""
+        for o in self.values.origins(e):
+            call = o.node if isinstance(o.node, ast.Call) else None
+            picks = call is not None and isinstance(call.func, ast.Name) and call.func.id in _PICKING
+            if picks or o.path or isinstance(o.node, ast.Subscript):
+                return True
+        return False
+
     def _made_with(self, e: ast.Attribute) -> list[ast.expr]:
         """What an object was given under the name of an attribute: `Config(epochs=n).epochs`."""
-        return [given for call in self.values.calls(e.value) for given in given_as(self.module, call, e.attr)]
+        return [
+            given
+            for call in self.values.calls(e.value)
+            for given in fields.given_as(self.module, call, e.attr)
+        ]
 
     def _is_of_self(self, e: ast.Attribute) -> bool:
         function = self.syntax.function(e)
