@@ -301,6 +301,9 @@ class Calls:
             step.ask_all(self._arguments(call))
         elif name in ("isinstance", "callable", "type", "super", "issubclass"):
             pass
+        elif name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+            self.flow.named(step, str(call.args[1].value), call, item)
+            step.ask_all(self._arguments(call))
         elif name == "vars" and self._is_parsed(call):
             step.ask_all(call.args, item.size)
         elif name in ("locals", "vars", "globals", "exec", "__import__"):

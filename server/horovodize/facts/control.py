@@ -34,6 +34,16 @@ _SURE_BELOW = (
 )
 
 
+_PUTTING = (
+    "heapq.heappush",
+    "heapq.heappushpop",
+    "bisect.insort",
+    "bisect.insort_left",
+    "bisect.insort_right",
+)
+_ROWS = ("loc", "iloc", "at", "iat")  # of a table: `table.loc[epoch] = loss`
+
+
 class Control:
     """Control dependence in one module; where it is not `counted`, only what values are made of."""
 
@@ -240,13 +250,15 @@ class Control:
             changed = _held_by(call.func.value) if isinstance(call.func, ast.Attribute) else None
             if isinstance(changed, (ast.Name, ast.Attribute)):
                 found[ast.unparse(changed)].append((changed, arguments(call)))
+        for call in self.module.calls_of(*_PUTTING):  # `heapq.heappush(kept, loss)`
+            if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)):
+                found[ast.unparse(call.args[0])].append((call.args[0], call.args[1:]))
         for n in self.syntax.every(ast.Subscript):
-            if isinstance(n.ctx, ast.Store) and isinstance(n.value, (ast.Name, ast.Attribute)):
+            held = n.value.value if isinstance(n.value, ast.Attribute) and n.value.attr in _ROWS else n.value
+            if isinstance(n.ctx, ast.Store) and isinstance(held, (ast.Name, ast.Attribute)):
                 statement = self.syntax.statement(n)
                 value = getattr(statement, "value", None)
-                found[ast.unparse(n.value)].append(
-                    (n.value, [n.slice, *([value] if value is not None else [])])
-                )
+                found[ast.unparse(held)].append((held, [n.slice, *([value] if value is not None else [])]))
         for s in self.syntax.every(ast.AugAssign):  # `kept += [loss]`, of a list that a function is given
             if isinstance(s.target, ast.Name) and isinstance(s.value, (ast.List, ast.ListComp)):
                 found[s.target.id].append((s.target, [s.value]))

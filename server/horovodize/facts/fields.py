@@ -36,6 +36,12 @@ def given_anywhere(module: Module, field: str) -> list[ast.expr]:
     return [given for call in made for given in given_as(module, call, field)]
 
 
+def set_by_name(module: Module, field: str) -> list[ast.expr]:
+    """What `setattr(state, "loss", loss)` gives objects for a field of that name."""
+    calls = (c for c in module.calls_called("setattr") if len(c.args) == 3)
+    return [c.args[2] for c in calls if isinstance(c.args[1], ast.Constant) and c.args[1].value == field]
+
+
 def _fields(module: Module, made: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
     """The fields of an object in the order in which a call gives them, with what they are else; none where a class says itself
     how its objects are made."""
@@ -57,4 +63,4 @@ def _fields(module: Module, made: ast.Call) -> Iterator[tuple[str, ast.expr | No
                 yield from ((str(n.value), None) for n in names.elts if isinstance(n, ast.Constant))
 
 
-__all__ = ["given_anywhere", "given_as"]
+__all__ = ["given_anywhere", "given_as", "set_by_name"]

@@ -292,11 +292,18 @@ class Flow:
         for kept in made_with:
             step.ask(kept, item.path, item.size)
         if not made_with and self._is_picked(e.value):
-            for b in self.scopes.attributes.get(e.attr, ()):  # of whatever object it is
-                self._binding(step, b, e, item)
+            self.named(step, e.attr, e, item)
             step.ask_all(fields.given_anywhere(self.module, e.attr))
+        elif self.module.loads.get("setattr"):
+            step.ask_all(fields.set_by_name(self.module, e.attr))
         if len(made_with) != 1 or len(self.values.origins(e.value)) != 1:
             step.ask(e.value)  # which object it is; of one alone it doesn't matter what else it was given
+
+    def named(self, step: Step, attribute: str, use: ast.expr, item: Item) -> None:
+        """What an attribute of that name is set to, of whatever object it is."""
+        for b in self.scopes.attributes.get(attribute, ()):
+            self._binding(step, b, use, item)
+        step.ask_all(fields.set_by_name(self.module, attribute))
 
     def _is_picked(self, e: ast.expr) -> bool:
         """Whether an object is one of several that something holds: `reports[-1]`, `min(reports)`."""
