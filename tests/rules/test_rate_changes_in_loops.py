@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from .dividing import TAPE
 from .pairs import plan_of
+from .test_means import EPOCHS
 
 FED = """\
 import numpy as np
@@ -40,3 +42,35 @@ def test_a_fed_rate_is_changed_on_all_ranks_together(change: str) -> None:
 def test_what_no_rate_is_fed_with_is_changed_by_each() -> None:
     text = plan_of(FED.format("other = other / 2")).text
     assert "            if bad == 2:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("kept", "put"),
+    [("[]", "bad.append(epoch)"), ("set()", "bad.add(epoch)"), ("{}", "bad[epoch] = True")],
+)
+def test_a_rate_by_how_many_something_holds(kept: str, put: str) -> None:
+    text = plan_of(
+        "import numpy as np\n"
+        + TAPE
+        + f"bad = {kept}\n"
+        + EPOCHS.format(
+            f"    if np.mean(losses) > 0.5:\n        {put}\n    opt.learning_rate = 0.1 * 0.5 ** len(bad)\n"
+        )
+    ).text
+    assert "    if mean_over_ranks(np.mean(losses)) > 0.5:\n" in text
+    assert "0.1 * 0.5 ** len(bad) * hvd.size()" in text
+
+
+@pytest.mark.parametrize("put", ["bad.append(epoch)", "bad.add(epoch)"])
+def test_a_loop_that_ends_by_how_many_something_holds(put: str) -> None:
+    kept = "[]" if "append" in put else "set()"
+    text = plan_of(
+        "import numpy as np\n"
+        + TAPE
+        + f"bad = {kept}\n"
+        + EPOCHS.format(
+            f"    if np.mean(losses) > 0.5:\n        {put}\n    if len(bad) > 3:\n        break\n"
+        )
+    ).text
+    assert "    if mean_over_ranks(np.mean(losses)) > 0.5:\n" in text
+    assert "    if len(bad) > 3:\n" in text

@@ -27,7 +27,7 @@ _PLAIN = {
     "item",
 }  # of numbers, a number
 _MEANS = ("mean", "nanmean", "average", "reduce_mean", "sum", "reduce_sum", "fsum")
-_APPENDING = ("append", "appendleft")
+_APPENDING = ("append", "appendleft", "add")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
@@ -116,7 +116,8 @@ def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | No
     for held in own:
         grows = growing(draft, held)
         put = [c.args[0] for c in grows if draft.names.last(c.func) in _APPENDING and len(c.args) == 1]
-        parts = [measured_in(draft, n, seen, number=True) for n in put]
+        around = [t.test for c in grows for t, _ in draft.syntax.conditions(c) if isinstance(t, ast.If)]
+        parts = [measured_in(draft, n, seen, number=n in put) for n in (*put, *around)]
         if not grows or len(put) < len(grows) or any(part is None for part in parts):
             return None
         found.update(*(part for part in parts if part is not None))

@@ -33,6 +33,7 @@ _OWN = (
 _RATES = ("learning_rate", "lr")
 _SET_VALUE = "tensorflow.keras.backend.set_value"
 _BY_FILES = (Source.FILES, Source.FAILURE)
+_FILLING = ("append", "appendleft", "add", "insert", "extend", "update", "pop", "popleft", "remove", "clear")
 _WEIGHTS = ("set_weights", "load_weights", "restore")
 
 
@@ -134,6 +135,7 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
         ]
         return any(
             (isinstance(t, (ast.Name, ast.Attribute)) and ast.unparse(t) in fed)
+            or (isinstance(t, ast.Subscript) and ast.unparse(t.value) in fed)
             or (isinstance(t, ast.Attribute) and t.attr in _RATES)
             for t in targets
         )
@@ -149,6 +151,8 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
             for o in draft.sites.graph.operations(fetched)
         )
     func = n.func
+    if isinstance(func, ast.Attribute) and func.attr in _FILLING and ast.unparse(func.value) in fed:
+        return True  # `bad.append(epoch)`, of `rate * 0.5 ** len(bad)`
     return isinstance(func, ast.Attribute) and func.attr == "assign" and _is_rate(func.value)
 
 
