@@ -54,3 +54,21 @@ def test_what_fails_ends_all(before: str, after: str, ends: str) -> None:
 )
 def test_what_is_the_same_on_all_ranks_is_left(before: str, after: str) -> None:
     assert "any_rank" not in text_of(before, after)
+
+
+CAUGHT = "class Done(Exception):\n    pass\n"
+RAISED = {
+    "in the loop": ("", "        try:\n            if np.isnan(loss):\n                raise Done\n"
+                        "        except Done:\n            break\n"),
+    "in a function": ("def check(loss):\n    if np.isnan(loss):\n        raise Done('NaN')\n",
+                      "        try:\n            check(loss)\n        except (Done, KeyError):\n            break\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), RAISED.values(), ids=RAISED)
+def test_what_the_program_catches_is_raised_on_all_ranks(before: str, after: str) -> None:
+    assert "if any_rank(np.isnan(loss)):\n" in text_of(CAUGHT + before, after)
+
+
+def test_what_nothing_catches_ends_all() -> None:
+    assert "any_rank" not in text_of(CAUGHT, "        if np.isnan(loss):\n            raise Done\n")

@@ -131,10 +131,14 @@ def _leave_together(draft: Draft, leaving: ast.stmt, around: list[ast.expr], loo
 
 
 def _end_together(draft: Draft, loops: set[Loop]) -> None:
-    """The same of what ends the program in a loop, or in a function that it runs: `if np.isnan(loss): sys.exit()`."""
-    for call in (c for c in draft.syntax.calls if ends_program(c, draft.names) and ends_well(c)):
-        ends, function = draft.syntax.statement(call), draft.syntax.function(call)
-        within = [loop for loop in draft.syntax.loops(call) if loop in loops]
+    """The same of what ends the program in a loop, or in a function that it runs: `if np.isnan(loss): sys.exit()`; and of what
+    the program raises there and catches: `if loss < 0.1: raise Done`."""
+    ends: list[ast.stmt] = [
+        draft.syntax.statement(c) for c in draft.syntax.calls if ends_program(c, draft.names) and ends_well(c)
+    ]
+    for leaving in (*ends, *(n for n in draft.syntax.every(ast.Raise) if _is_caught(draft, n))):
+        function = draft.syntax.function(leaving)
+        within = [loop for loop in draft.syntax.loops(leaving) if loop in loops]
         if not within and function is not None:
             within = [
                 loop
@@ -142,11 +146,19 @@ def _end_together(draft: Draft, loops: set[Loop]) -> None:
                 if any(draft.values.callee(c) is function for c in feeding(draft).calls_in(loop))
             ]
         if within:
-            around = [c.test for c, _ in draft.syntax.conditions(ends) if isinstance(c, ast.If)]
+            around = [c.test for c, _ in draft.syntax.conditions(leaving) if isinstance(c, ast.If)]
             inside = [
                 test for test in around if not draft.syntax.inside(within[0], draft.syntax.parent[test])
             ]
-            _leave_together(draft, ends, inside, within[0])
+            _leave_together(draft, leaving, inside, within[0])
+
+
+def _is_caught(draft: Draft, raised: ast.Raise) -> bool:
+    """Whether something in the program catches by its name what it raises there."""
+    made = raised.exc.func if isinstance(raised.exc, ast.Call) else raised.exc
+    caught = [h.type for h in draft.syntax.every(ast.ExceptHandler) if h.type is not None]
+    named = [n for e in caught for n in (e.elts if isinstance(e, ast.Tuple) else [e])]
+    return made is not None and ast.unparse(made) in map(ast.unparse, named)
 
 
 def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
