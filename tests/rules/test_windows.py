@@ -112,3 +112,29 @@ def test_a_step_with_something_beside_it_in_one_arm() -> None:
     arms = "            train(x, y)\n            model.save_weights('w.h5')\n        else:\n            train(x, y)\n"
     text = plan_of(HEAD + named + program.replace("            opt.learning_rate = 0.01\n", arms)).text
     assert "return n % max(1, 50 // hvd.size()) == 0" in text
+
+
+def test_one_that_only_saves_is_rank_0s() -> None:
+    program = LOOP.format("step % 100 in (0, 50)").replace(
+        "opt.learning_rate = 0.01", "model.save_weights('w.h5')"
+    )
+    told = TOLD["step % 100 in (0, 50)"]
+    assert f"        if {told} and hvd.rank() == 0:\n" in plan_of(HEAD + program).text
+
+
+@pytest.mark.parametrize(
+    "rate",
+    ["0.05 if i % 100 < 50 else 0.02", "0.1 * (0.5 if i % 100 < 50 else 1)", "HIGH if i % 100 < 50 else LOW"],
+)
+def test_a_rate_is_no_row_that_is_picked(rate: str) -> None:
+    program = (
+        "HIGH, LOW = 0.05, 0.02\ndef train_at(i, rate):\n    opt.learning_rate = rate\n"
+        "    train(X[i * B :][:B], Y[i * B :][:B])\n"
+        f"for i in range(320):\n    train_at(i, {rate})\n"
+    )
+    text = plan_of(HEAD + program).text
+    assert "own_i % 100" not in text
+    assert (
+        "i * hvd.size() % 100 < max(50, hvd.size())" in text
+        or "min(i * hvd.size(), 320 - 1) % 100 < 50" in text
+    )

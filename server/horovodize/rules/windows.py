@@ -79,11 +79,10 @@ def among(
         quantifier, holds = ("any", "<") if isinstance(operator, ast.In) else ("all", ">=")
         between = Span(draft.module.span(modulo).end, span.start)
         edits = [
-            Edit.insert(draft.module.span(modulo).start, f"{quantifier}(("),
+            *Edit.around(draft.module.span(test), f"{quantifier}((", ")"),
             *times,
             Edit.insert(draft.module.span(number).end, f" - {rest})"),
             Edit(between, f" {holds} {SIZE} for {rest} in "),
-            Edit.insert(span.end, ")"),
         ]
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
     return True

@@ -28,6 +28,8 @@ def picked_by(feeding: Feeding, test: ast.expr, alternating: bool = False) -> Pi
 
     alternating: only where there is something for either answer, each turn"""
     values = _arms(feeding, test, alternating)
+    if any(_is_real(feeding, value) for value in values):
+        return None  # a rate, or a weight
     drivers = [d for d in feeding.drivers if any(feeding.syntax.inside(v, d.loop) for v in values)]
     decision = feeding.syntax.statement(test)
     if any(feeding.drive.reaches(decision, {*d.steps}) for d in drivers if isinstance(decision, ast.If)):
@@ -35,6 +37,14 @@ def picked_by(feeding: Feeding, test: ast.expr, alternating: bool = False) -> Pi
     if any(_reaches(feeding, values, _run(feeding, d)) for d in drivers):
         return Picked.STEP
     return Picked.ROWS if any(_reaches(feeding, values, _fed(feeding, d)) for d in drivers) else None
+
+
+def _is_real(feeding: Feeding, e: ast.expr) -> bool:
+    """Whether a value is a number that counts nothing: `0.05`."""
+    return any(
+        isinstance(o.node, ast.Constant) and isinstance(o.node.value, float) and not o.path
+        for o in feeding.values.origins(e)
+    )
 
 
 def _arms(feeding: Feeding, test: ast.expr, alternating: bool) -> list[ast.expr]:
