@@ -239,3 +239,24 @@ def test_rows_that_are_changed_by_it_are_changed_by_as_much(made: str) -> None:
     after = lines(FOR + f"    {made}\n    train(x, Y[i * B : (i + 1) * B])\n")
     assert ROUNDS in after
     assert any("0.1 / (1 + min(i * hvd.size(), 200 - 1))" in line for line in after)
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["order = list(range(200))\nfor e in range(3):\n", "for e in range(3):\n    order = list(range(200))\n"],
+)
+def test_numbers_in_a_list_that_is_shuffled(made: str) -> None:
+    after = lines(
+        "import random\n" + made + "    random.shuffle(order)\n    for i in order:\n"
+        "        train(X[i * B : (i + 1) * B], Y[i * B : (i + 1) * B])\n"
+    )
+    assert "for i in shard(order):" in after
+    assert "order[:] = hvd.broadcast_object(order)" in after
+
+
+def test_numbers_in_a_list_that_is_shuffled_and_that_count() -> None:
+    after = lines(
+        "import random\norder = list(range(200))\nrandom.shuffle(order)\nfor i in order:\n"
+        "    train(X[i * B : (i + 1) * B], Y[i * B : (i + 1) * B])\n    if i == 100:\n        model.save_weights('w.h5')\n"
+    )
+    assert "for i in order:" in after

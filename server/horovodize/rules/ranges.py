@@ -52,6 +52,9 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     made = _bar(draft, e)
     if made is not None:
         within = feeding(draft).inside(made)
+        listed = driver.indexed and draft.names.last(made.func) == "list" and _is_used_again(draft, e)
+        if listed and not _counts_too(draft, driver, e):
+            return _deal_out(draft, driver, e, rule)  # `order = list(range(n))`, which is shuffled in place
         if _is_used_again(draft, e) or not isinstance(within, ast.Call):
             _leave(draft, driver, e, rule)
             return
