@@ -25,7 +25,7 @@ ALONE: dict[str, Run] = {}
 @pytest.mark.parametrize(
     ("old", "new", "alike"),
     [
-        ("hvd.init()\n", "hvd.init()\n", True),
+        ("hvd.init()", "hvd.init()", True),
         ("hvd.DistributedOptimizer", "", False),
         ("        hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n", "", False),
     ],
