@@ -72,3 +72,11 @@ def test_what_the_program_catches_is_raised_on_all_ranks(before: str, after: str
 
 def test_what_nothing_catches_ends_all() -> None:
     assert "any_rank" not in text_of(CAUGHT, "        if np.isnan(loss):\n            raise Done\n")
+
+
+def test_what_is_raised_where_only_some_ranks_come_is_left() -> None:
+    loader = "class Empty(Exception):\n    pass\ndef row(i):\n    if np.isnan(i):\n        raise Empty\n"
+    tried = "        if np.random.rand() < 0.5:\n            try:\n                row(np.random.rand())\n"
+    after = tried + "            except Empty:\n                print('empty')\n"
+    plan = plan_of("import sys\n" + TAPE + loader + LOOP + after)
+    assert "any_rank" not in plan.text

@@ -177,8 +177,14 @@ def _chained(draft: Draft, test: ast.Compare) -> None:
             if one in counts and other not in counts:
                 _at(draft, test, one, other, operator if one is left else windows.flipped(operator))
     elif in_order and len(modulos) == 1 and len(sides) == 3 and modulos[0] is sides[1]:
+        number = _dividend(modulos[0])
         if not guarded.is_ratio(draft, test, modulos[0]):
-            windows.between(draft, test, _dividend(modulos[0]))
+            windows.between(
+                draft,
+                test,
+                number,
+                "" if _counts(draft, number) else _PERHAPS.format(draft.module.text(number)),
+            )
     elif modulos or counts or not told_tests.tell(draft, test):
         unseen_counts.ask(draft, test, seen=not (modulos or counts))
         told_tests.ask(draft, test)

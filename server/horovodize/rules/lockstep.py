@@ -22,7 +22,7 @@ from horovodize.rules import (
     threads,
 )
 from horovodize.rules.agreed_values import agree_on_values
-from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, cause_of, differing
+from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, can_agree, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -150,7 +150,9 @@ def _end_together(draft: Draft, loops: set[Loop]) -> None:
             inside = [
                 test for test in around if not draft.syntax.inside(within[0], draft.syntax.parent[test])
             ]
-            _leave_together(draft, leaving, inside, within[0])
+            here = draft.syntax.inside(leaving, within[0])
+            if here or all(can_agree(draft, test) for test in inside):  # not in what only some ranks come to
+                _leave_together(draft, leaving, inside, within[0])
 
 
 def _is_caught(draft: Draft, raised: ast.Raise) -> bool:

@@ -88,7 +88,7 @@ def among(
     return True
 
 
-def between(draft: Draft, test: ast.Compare, number: ast.expr) -> None:
+def between(draft: Draft, test: ast.Compare, number: ast.expr, doubt: str = "") -> None:
     """`10 < step % 100 < 20` → `10 < step * hvd.size() % 100 < 20`, asked about where ranks may step over that part."""
     known = [draft.facts.feeding.kinds.constant(e) for e in (test.left, test.comparators[-1])]
     first, last = known
@@ -96,7 +96,7 @@ def between(draft: Draft, test: ast.Compare, number: ast.expr) -> None:
     if draft.decide(test, Counted("G5")):
         edits = draft.times(number)
         draft.decide(number, OfAll("G5"))
-        doubt = "" if wide else _STEPPED_OVER
+        doubt = doubt or ("" if wide else _STEPPED_OVER)
         draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, decision=Decision.COUNTED)
 
 
