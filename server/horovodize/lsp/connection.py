@@ -15,6 +15,7 @@ from pygls.lsp.server import LanguageServer
 from horovodize import __version__
 from horovodize.lsp.closed_files import ClosedFiles
 from horovodize.lsp.configuration import Configuration
+from horovodize.lsp.garbage import Garbage
 from horovodize.lsp.index import BackgroundIndex
 from horovodize.lsp.protocol import Protocol
 from horovodize.lsp.requests import REQUESTS, execute_command
@@ -43,6 +44,7 @@ class HorovodizeServer(LanguageServer):
         self.news = SummaryNews(self)
         self.closed_files = ClosedFiles(self)
         self._loop = Loop()
+        self.garbage = Garbage(self)
         for request in REQUESTS:
             self._register(request)
 
@@ -60,6 +62,8 @@ class HorovodizeServer(LanguageServer):
                 if answers:
                     raise JsonRpcInternalError(f"{method} failed: {type(e).__name__}: {e}") from None
                 return None
+            finally:
+                self.garbage.collect_later()
 
         self.feature(method, request.OPTIONS)(guarded)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from horovodize.lsp.garbage import collect_later
 from horovodize.lsp.refresh import refresh_lenses_and_hints
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def _go_on(server: HorovodizeServer, uri: str) -> None:
     if opened.analysis(opened.settings.options).prepare():
         server.later(("answers", uri), 0.0, lambda: _go_on(server, uri))
         return
-    collect_later(server)
+    server.garbage.collect_later()
     if opened.awaits_outcome:
         opened.awaits_outcome = False
         refresh_lenses_and_hints(server)

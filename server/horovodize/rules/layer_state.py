@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from horovodize.rules import steered
 from horovodize.rules.draft import Draft
+from horovodize.source.nodes import walk
 from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments
 
@@ -93,7 +94,7 @@ def _run_by_a_step(draft: Draft, cls: ast.ClassDef) -> list[Function]:
     own = {s.name: s for s in cls.body if isinstance(s, FUNCTIONS)}
     found = [own[name] for name in _STEPS if name in own]
     for method in found:  # grows
-        for n in ast.walk(method):
+        for n in walk(method):
             if not isinstance(n, ast.Call) or not isinstance(n.func, ast.Attribute):
                 continue
             called = own.get(n.func.attr) or draft.values.callee(n)
@@ -111,8 +112,9 @@ def _is_layer(draft: Draft, cls: ast.ClassDef) -> bool:
 
 
 def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
-    yield from _updates(draft, method)
-    for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+    calls = [n for n in walk(method) if isinstance(n, ast.Call)]
+    yield from _updates(draft, calls)
+    for call in calls:
         held: ast.expr | None = None
         if draft.names.of(call.func) in _SETTING and len(call.args) > 1:
             held, by = call.args[0], [call.args[1]]
@@ -126,9 +128,9 @@ def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
             yield _Set(ast.unparse(held), by, call)
 
 
-def _updates(draft: Draft, method: Function) -> Iterator[_Set]:
+def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[_Set]:
     """`self.add_update([(self.k, new)])`, the pairs of old Keras."""
-    for call in (n for n in ast.walk(method) if isinstance(n, ast.Call)):
+    for call in calls:
         if draft.names.last(call.func) != "add_update" or not call.args:
             continue
         given = call.args[:1]
@@ -147,7 +149,7 @@ def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:
         return False
     names = [a.arg for a in (*callee.args.posonlyargs, *callee.args.args)]
     name = names[1:] if draft.syntax.method_class(callee) is not None else names
-    methods = (n for n in ast.walk(callee) if isinstance(n, ast.Attribute) and n.attr in _ASSIGNS)
+    methods = (n for n in walk(callee) if isinstance(n, ast.Attribute) and n.attr in _ASSIGNS)
     return index < len(name) and any(ast.unparse(m.value) == name[index] for m in methods)
 
 
@@ -186,7 +188,7 @@ def _attributes(draft: Draft, by: list[ast.expr]) -> set[str]:
 def _read_in_training(draft: Draft, methods: list[Function]) -> set[str]:
     """The attributes, as they are written, that a step computes outputs, losses and gradients from in training."""
     given: list[ast.AST] = []
-    for n in (n for method in methods for n in ast.walk(method)):
+    for n in (n for method in methods for n in walk(method)):
         if isinstance(n, ast.Return) and n.value is not None:
             function = draft.syntax.function(n)
             if isinstance(function, FUNCTIONS) and function.name == "call":

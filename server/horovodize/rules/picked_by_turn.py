@@ -9,6 +9,7 @@ import ast
 
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
+from horovodize.source.nodes import walk
 
 _WHAT = "Pick by the steps of all ranks together"
 _WHY = "A rank takes the rates of every size()-th step, so what it notes of its steps has other numbers."
@@ -34,7 +35,7 @@ def ask(draft: Draft) -> None:
 
 def _is_told(draft: Draft, item: ast.Subscript) -> bool:
     """Whether a table is read by a count that is told the steps of all ranks."""
-    return any(draft.was(n, OfAll) for n in ast.walk(item.slice))
+    return any(draft.was(n, OfAll) for n in walk(item.slice))
 
 
 def _is_place(draft: Draft, index: ast.expr) -> bool:

@@ -16,6 +16,7 @@ from horovodize.rules.decisions import Amount, Asked, Decided, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
 from horovodize.rules.unseen_counts import only_shows
+from horovodize.source.nodes import walk
 from horovodize.summary.syntax import FUNCTIONS
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -62,7 +63,7 @@ def ask(draft: Draft, test: ast.expr) -> None:
     """Asks about a test of such a number that isn't told; or that is, and may step over what it is to equal."""
     reads = _computed_from(draft, test)
     is_order = isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops)
-    if not reads and not is_order and not any(draft.was(n, Decided) for n in ast.walk(test)):
+    if not reads and not is_order and not any(draft.was(n, Decided) for n in walk(test)):
         reads = _computed_from(draft, test, told=True)
     if reads and draft.decide(test, Asked("G5")):
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(reads[0])))

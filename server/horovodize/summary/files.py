@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from horovodize import catalogue
+from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
@@ -140,7 +141,7 @@ class Files:
         asked = [
             (decision, Access(call, "file", path))
             for decision in self.module.syntax.every(ast.If)
-            for call in ast.walk(decision.test)
+            for call in walk(decision.test)
             if isinstance(call, ast.Call) and (path := self._asked_for(call)) is not None
         ]
         writes = [w for w in self._writes() if w.family == "file"] if asked else []

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from horovodize.source import Document
 from horovodize.source.nodes import walk
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_NAMING = (ast.Attribute, ast.Name, *_IMPORTS)
 _TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 # Every training loop takes one of these names (`Sites`, `Graph` and the Estimators ask for them), in whatever module.
 _OF_TRAINING = frozenset(
@@ -40,8 +42,10 @@ class Interface:
             return None
         imports, trains = dict[str, None](), False
         for node in walk(tree):
-            imports.update(dict.fromkeys(_imported(node)))
-            trains = trains or not _OF_TRAINING.isdisjoint(_names(node))
+            if isinstance(node, _IMPORTS):
+                imports.update(dict.fromkeys(_imported(node)))
+            if not trains and isinstance(node, _NAMING):
+                trains = not _OF_TRAINING.isdisjoint(_names(node))
         tensorflow = any(path.split(".", 1)[0] in _TENSORFLOW for path in imports)
         return Interface(tuple(imports), tensorflow, trains)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from horovodize.lsp.diagnostics import clear
-from horovodize.lsp.garbage import collect_later
 
 if TYPE_CHECKING:
     from horovodize.lsp.connection import HorovodizeServer
@@ -21,4 +20,3 @@ def handle(server: HorovodizeServer, params: types.DidCloseTextDocumentParams) -
     if opened is not None and server.session.close(params.text_document.uri):
         clear(server, params.text_document.uri)
         server.index.buffer_came_or_went(opened)
-        collect_later(server)

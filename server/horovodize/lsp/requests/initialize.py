@@ -12,6 +12,7 @@ from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.closed_files import ClosedFiles
 from horovodize.lsp.configuration import Configuration
+from horovodize.lsp.garbage import keep_what_is_loaded
 from horovodize.lsp.parent import exit_with
 from horovodize.lsp.project_files import folders_of
 from horovodize.lsp.session import Session
@@ -44,7 +45,7 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
         exit_with(params.process_id)
     # While the client reads the answer, what the first document needs is loaded, in steps: a message waits for one at most.
     # What is given up first makes room for that.
-    for step in (_give_up, load_for_diagnostics, load_for_actions):
+    for step in (_give_up, load_for_diagnostics, load_for_actions, keep_what_is_loaded):
         server.when_idle(step, step)
 
 
