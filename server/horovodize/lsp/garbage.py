@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PAUSE = 0.03  # seconds without a message: shorter than between two keystrokes
 _QUIET = 0.5  # seconds without a message: nobody is typing
 _FEW = 2_000  # objects (containers, as Python counts them) that are not worth a collection
-_MANY = 60_000  # objects that were made since all was looked through, some 10 MiB: no longer put off
+_MANY = 25_000  # objects that were made since all was looked through, some 3 MiB: no longer put off
 _ONE_STEP = 200_000  # objects that one answer may make before Python collects by itself
 
 
