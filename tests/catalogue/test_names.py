@@ -209,3 +209,10 @@ def test_modules(spelled: str, name: str) -> None:
 )
 def test_near_misses(spelled: str, name: str) -> None:
     assert canonical(spelled) == name
+
+
+def test_our_module_for_keras_3_has_horovod_s_names() -> None:
+    assert canonical("horovod_keras3.callbacks.MetricAverageCallback") == (
+        "horovod.tensorflow.keras.callbacks.MetricAverageCallback"
+    )
+    assert canonical("horovod_keras3.broadcast_object") == "horovod.tensorflow.keras.broadcast_object"

@@ -335,3 +335,38 @@ def test_under_keras_3_horovods_own_wrapper_averages_nothing(method: str) -> Non
     assert "HVD304" in codes_for(text, "2.17")
     whole = "import keras\nkeras.ops.zeros(3)\n" + text  # the script itself shows that it is Keras 3
     assert "HVD304" in codes_for(whole, "")
+
+
+OURS = (
+    START.replace("horovod.tensorflow.keras", "horovod_keras3")
+    + 'model.compile(optimizer, "mse", jit_compile=False)\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param(OURS + "model.fit(x, y)\n", ["HVD306"], id="nothing is sent"),
+        pytest.param(
+            OURS.replace("local_rank", "rank") + FIT, ["HVD302", "HVD306"], id="the GPU of all ranks"
+        ),
+        pytest.param(
+            OURS.replace("hvd.size()", "hvd.size() * random.random()").replace(
+                "import t", "import random\nimport t", 1
+            )
+            + "model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])\n",
+            ["HVD333"],
+            id="a rate of each rank's own",
+        ),
+        pytest.param(
+            OURS.replace("hvd.size()", "hvd.size() * hvd.broadcast_object(random.random())").replace(
+                "import t", "import random\nimport t", 1
+            )
+            + "model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])\n",
+            [],
+            id="a rate that rank 0 draws for all",
+        ),
+    ],
+)
+def test_what_our_module_for_keras_3_does_is_read_as_horovod_s(text: str, wanted: list[str]) -> None:
+    assert codes_for(text, "2.17") == wanted

@@ -561,3 +561,46 @@ def test_what_a_function_is_given_is_told_once(convert: str, count: str) -> None
     text = plan_of(GIVEN.format(convert=convert, count=count)).text
     assert f"rate({count} * hvd.size(), total * hvd.size()) * hvd.size())\n" in text
     assert "    return 0.1 * at / 20 if at < 20 else 0.1 * (1 - (at - 20) / (of - 20))\n" in text
+
+
+SWITCH = """\
+class Switch(tf.keras.callbacks.Callback):
+    def __init__(self, after):
+        super().__init__()
+        self.after, self.steps, self.done = after, 0, False
+    def on_train_batch_end(self, batch, logs=None):
+        self.steps += 1
+        if {}:
+            self.model.optimizer.learning_rate = self.model.optimizer.learning_rate * 0.5
+            self.done = True
+model = tf.keras.Sequential([])
+model.compile('sgd', 'mse')
+model.fit(x, y, callbacks=[Switch(60)])
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "self.steps == self.after",
+        "self.steps == 60",
+        "batch == 10",
+        "self.steps % 60 == 0",
+        "self.steps in (60, 90)",
+    ],
+)
+def test_a_callback_that_changes_the_rate_at_certain_steps_changes_it_as_much(test: str) -> None:
+    source = TF + SWITCH.format(test)
+    assert "learning_rate * 0.5\n" in plan_of(source).text
+    assert not said(source)
+
+
+def test_a_callback_that_does_so_once_by_a_flag_is_asked_about() -> None:
+    source = TF + SWITCH.format("self.steps >= self.after and not self.done")
+    assert "learning_rate * 0.5\n" in plan_of(source).text
+    assert said(source)
+
+
+def test_a_callback_that_does_so_with_each_step_goes_on_as_fast() -> None:
+    source = TF + SWITCH.format("self.after").replace("0.5", "0.999")
+    assert "learning_rate * 0.999 ** hvd.size()\n" in plan_of(source).text

@@ -28,6 +28,10 @@ def test_what_can_not_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[
     script.write_text(SCRIPT)
     other.write_text("print('nothing')\n")
     assert "nothing to verify" in said(capsys, str(other), "--python", sys.executable)
+    other.write_text("import horovod.tensorflow.keras as hvd\n" + SCRIPT)
+    distributed = said(capsys, str(other), "--python", sys.executable)
+    assert "uses Horovod already; nothing to verify" in distributed
+    assert "verify before.py --distributed" in distributed
     assert "there is no Python" in said(capsys, str(script), "--python", str(tmp_path / "none"))
     assert "No such file" in said(capsys, str(tmp_path / "none.py"), "--python", sys.executable)
     script.write_text("import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n" + SCRIPT)

@@ -49,6 +49,10 @@ def canonical(path: str) -> str:
         return _in_tensorflow(parts[1:])
     if package == "tensorflow_estimator" and len(parts) > 1:
         return _defined_at(".".join(parts), load())
+    if (
+        package == "horovod_keras3"
+    ):  # ours: what Horovod's module for Keras has, by the same names, for Keras 3
+        return ".".join(["horovod.tensorflow.keras", *parts[1:]])
     return path
 
 

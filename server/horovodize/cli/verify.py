@@ -128,6 +128,12 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return ExitStatus.OK if verdict.alike else ExitStatus.FINDINGS
 
 
+_BEFORE = (
+    ". What is compared is the script before it was distributed; with that text as before.py (from git, or your editor): "
+    "horovodize verify before.py --distributed SCRIPT"
+)
+
+
 def _check_writable(path: str) -> None:
     """Raises CommandError before anything is trained, which takes minutes, rather than after it."""
     from pathlib import Path
@@ -147,8 +153,9 @@ def _tell_prepared(trainer: Trainer, console: Console) -> None:
             console.at(problem.path, problem.place, problem.code, problem.message)
         raise CommandError(f"{first.path} can't be distributed, so there is nothing to verify")
     if trainer.distributed is None and not prepared.plans:
+        found = prepared.message or "there is nothing to distribute"
         raise CommandError(
-            f"{trainer.script}: {prepared.message or 'there is nothing to distribute'}; nothing to verify"
+            f"{trainer.script}: {found}; nothing to verify{_BEFORE if prepared.message else ''}"
         )
     for document, change in prepared.to_confirm:
         place = document.place(change.span.start)

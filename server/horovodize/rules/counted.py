@@ -281,6 +281,9 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
             return not any(_begins_again(draft, c) for c in counts) and all(
                 of(draft, side) is not None or _is_flag(draft, side, kept) for side in sides
             )
+    if isinstance(test, ast.Compare) and any(isinstance(op, (ast.Eq, ast.In)) for op in test.ops):
+        if any(of(draft, side) is not None for side in (test.left, *test.comparators)):
+            return False  # at one step, or at a few
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
     parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
     own = {inner for n in parts if kept and ast.unparse(n) == kept for inner in ast.walk(n)}
@@ -291,11 +294,16 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
             isinstance(n, ast.Attribute) and not bound
         ):  # of what can't be seen: `step.calls`, where `g.calls += 1`
             unseen = any(b.kind == "augment" for b in draft.module.scopes.attributes.get(n.attr, ()))
-        if not isinstance(n, plain) or unseen or any(draft.syntax.loops(b.statement) for b in bound):
+        if not isinstance(n, plain) or unseen or any(_is_set_again(draft, b) for b in bound):
             return False
         if any(b.kind == "item" for b in bound) and _is_one_of_many(draft, n, bound):
             return False
     return True
+
+
+def _is_set_again(draft: Draft, b: Binding) -> bool:
+    """Whether a name is set in a loop, or with the steps that `fit` takes: `self.done = True` in a callback."""
+    return bool(draft.syntax.loops(b.statement)) or draft.facts.occasions.counted_at(b.statement) is not None
 
 
 def _is_one_of_many(draft: Draft, n: ast.expr, bound: list[Binding]) -> bool:

@@ -51,6 +51,8 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
         return  # it goes by what all ranks have counted together
     if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
         return
+    if _by_batches(draft, setting) and _is_at_counted(draft, setting):
+        return  # G5 divides the numbers of these steps, or asks
     if _by_batches(draft, setting) or any(
         _by_turns(draft, driver, setting, rate) for driver in feeding(draft).drivers
     ):
@@ -184,6 +186,24 @@ def _by_batches(draft: Draft, setting: ast.AST) -> bool:
     """Whether a callback sets a rate with every batch."""
     hook = draft.facts.hooks.around(setting)
     return hook is not None and hook.is_of_batches
+
+
+def _is_at_counted(draft: Draft, setting: ast.AST) -> bool:
+    """Whether a rate is set at certain steps of a count only: `if self.steps == 500: optimizer.learning_rate = 0.001`."""
+    return any(
+        arm == "body" and any(_is_at_numbers(draft, n) for n in ast.walk(test.test))
+        for test, arm in draft.syntax.conditions(setting)
+    )
+
+
+def _is_at_numbers(draft: Draft, n: ast.AST) -> bool:
+    """Whether a count, or what is left of its division, is compared with one number, or with some that can be seen."""
+    if not isinstance(n, ast.Compare) or len(n.ops) != 1:
+        return False
+    count = n.left.left if isinstance(n.left, ast.BinOp) and isinstance(n.left.op, ast.Mod) else n.left
+    seen = isinstance(n.comparators[0], (ast.Tuple, ast.List, ast.Set))
+    exact = isinstance(n.ops[0], ast.Eq) or (isinstance(n.ops[0], ast.In) and seen)
+    return exact and counted.of(draft, count) is not None
 
 
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:

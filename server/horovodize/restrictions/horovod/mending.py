@@ -10,9 +10,10 @@ from horovodize.restrictions.violation import Fix
 from horovodize.source import Edit, Span
 from horovodize.summary.syntax import argument, arguments, has_unpacking
 
-_TENSORFLOWS = ("horovod.tensorflow", "horovod.tensorflow.keras", "horovod.keras")
+_OURS = "horovod_keras3"  # has what both of Horovod's modules have
+_TENSORFLOWS = ("horovod.tensorflow", "horovod.tensorflow.keras", "horovod.keras", _OURS)
 _KERAS = _TENSORFLOWS[1:]
-_WRAPPERS_OF_TAPES = _TENSORFLOWS[:1]
+_WRAPPERS_OF_TAPES = ("horovod.tensorflow", _OURS)
 BINDING_TIGHTER = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
