@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.cursors import Cursor
+from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.plan import Decision
 from horovodize.rules import own_numbers, strong
 from horovodize.rules.decisions import Decided, Divided, Fewer
@@ -27,6 +27,10 @@ _WHY_ALL = "A rank's turns move this on size() times more slowly through the row
 _ASKED = (
     "each rank's turns move `{name}` on size() times more slowly, and this reads it in a way that isn't followed: let it read "
     "`{name} * {ranks}`, which may step over a number"
+)
+_BESIDE = (
+    "`{name}` selects rows beside those of the loop, which are divided, but doesn't advance alike in every turn: all ranks "
+    "select the same by it; let each rank select others"
 )
 
 
@@ -116,6 +120,17 @@ def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str
     line = f"{ranks} = {SIZE} if {counted} >= {SIZE} else 1"
     draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
     _select(draft, driver.loop, cursors, rule, ranks)
+
+
+def select_beside(draft: Draft, driver: Driver, rule: str) -> None:
+    """Lets each rank select by its own cursor what comes beside the rows that a loop goes through."""
+    first = driver.loop.body[0]
+    for cursor in cursors_of(draft.facts.feeding, driver):
+        steady = cursor.step is not None and draft.can_insert(first)
+        if steady and own_numbers.can_give(draft, cursor.uses):
+            _select(draft, driver.loop, [cursor], rule, "")
+        else:
+            draft.ask(rule, driver.loop, _WHAT, WHY, _BESIDE.format(name=cursor.name))
 
 
 def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str) -> None:

@@ -59,20 +59,22 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
     """`next_batch(n)` in a loop that trains: all ranks draw alike, each keeps its own.
 
     gives_rate: whether a call gives a rate instead, of which all ranks train with the same"""
-    if driver.kind not in (Kind.RANGE, Kind.UNKNOWN) or driver.indexed or draft.drive.in_traced(driver.loop):
+    if draft.drive.in_traced(driver.loop):
         return
     if feeding(draft).carries_state(driver):
         return
     if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
     drawn = list(_drawn_in(draft, driver))
-    if not drawn and not draft.in_graph and _is_unseen(draft, driver):
+    if not drawn and not draft.in_graph and not has_rows(driver) and _is_unseen(draft, driver):
         draft.note(rule, driver.loop, _UNSEEN)
     for call in drawn:
         if draft.was(call, Decided) or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
         if not _feeds_a_step(draft, driver, call):
             continue  # `print(evaluate(others))`, whichever batches that goes through
+        if has_rows(driver) and not feeding(draft).may_train_on(driver, call):
+            continue  # rows to show or to measure by
         draft.decide(call, Shared(rule, Unit.DRAWS))
         edits, doubt = (
             _dealt_out(draft, call, _end_of(draft, driver, call)),
@@ -223,11 +225,17 @@ def _is_known(draft: Draft, call: ast.Call) -> bool:
 
 
 def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
-    """Whether a call makes something of the batch that the loop iterates: `get_batch(batch, model)`."""
-    if isinstance(driver.loop, ast.While) or driver.kind is Kind.RANGE:
+    """Whether a call makes something of the batch that the loop iterates, or selects: `get_batch(batch, model)`."""
+    if isinstance(driver.loop, ast.While) or not has_rows(driver):
         return False
     own = {n.id for n in ast.walk(driver.loop.target) if isinstance(n, ast.Name)}
-    return any(isinstance(n, ast.Name) and n.id in own for a in call.args for n in ast.walk(a))
+    own |= draft.facts.dealt.names(driver)
+    return any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(call))
+
+
+def has_rows(driver: Driver) -> bool:
+    """Whether a loop goes through rows by itself, so that what it draws comes beside them."""
+    return driver.indexed or driver.kind not in (Kind.RANGE, Kind.UNKNOWN)
 
 
 def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:

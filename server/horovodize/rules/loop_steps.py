@@ -151,6 +151,7 @@ def _divide_driver(draft: Draft, driver: Driver) -> None:
         return _divide_range(draft, driver, e)
     if driver.kind is not Kind.DATASET and not batch_loops.divide_zipped(draft, driver, e):
         batch_loops.deal(draft, driver, e)
+    cursors.select_beside(draft, driver, draft.loop_rule)
     loop_exits.divide_ends(draft, driver, draft.loop_rule)
 
 
@@ -167,7 +168,9 @@ def _divide_range(draft: Draft, driver: Driver, e: ast.expr) -> None:
         return
     before, counted = len(draft.changes), _counted(draft, driver, e)
     divide_range(draft, driver, e, rule)
-    if len(draft.changes) > before:
+    if len(draft.changes) > before and driver.indexed:
+        cursors.select_beside(draft, driver, rule)
+    elif len(draft.changes) > before:
         cursors.select_own(draft, driver, found, counted, rule)
 
 

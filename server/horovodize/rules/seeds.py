@@ -40,11 +40,13 @@ from horovodize.rules import (
     strong,
 )
 from horovodize.rules.draft import Draft
+from horovodize.rules.drawing import has_rows
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, draws_for_all, feeding
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.random_generators import MAKERS
 
+_FAR = 2000  # nodes that what selects rows is made of
 _BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"
 
 
@@ -55,6 +57,8 @@ def apply(draft: Draft) -> None:
         if _draws_its_rows(draft, driver) and not feeding(draft).next_calls(driver):
             _report(draft, driver)
             graph_seeds.apply(draft, driver)
+        elif has_rows(driver):
+            _ask_beside(draft, driver)
     fed_noise.apply(draft)
     shuffle_order.apply(draft)
     made_rows.apply(draft)
@@ -67,6 +71,26 @@ def _draws_its_rows(draft: Draft, driver: Driver) -> bool:
     counts = driver.iterable is None or driver.kind is Kind.RANGE or _is_written_out(draft, driver.iterable)
     selects = driver.indexed or deals(feeding(draft), driver)
     return counts and (not selects or draft.facts.drawn_rows.are_drawn(driver))
+
+
+def _ask_beside(draft: Draft, driver: Driver) -> None:
+    """Asks of seeds by which a loop selects rows at random beside those that it goes through, which are divided."""
+    if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
+        return
+    selecting = [
+        n.slice
+        for n in feeding(draft).trained_on(driver)
+        if isinstance(n, ast.Subscript) and draft.syntax.inside(n, driver.loop)
+    ]
+    made_of = draft.values.depends(selecting, _FAR) if selecting else ()
+    drawing = [
+        n
+        for n in made_of
+        if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop) and not draws_for_all(draft, n)
+    ]
+    for call in draft.module.calls_of(*SEEDS, *MAKERS):
+        if _seeds(draft, call, drawing):
+            _ask(draft, driver, call)
 
 
 def _is_written_out(draft: Draft, iterable: ast.expr) -> bool:
@@ -99,12 +123,7 @@ def _report(draft: Draft, driver: Driver) -> None:
         if key is not None and not dealt and not seeds_apart.key_apart(draft, driver, call, key):
             _ask(draft, driver, call)
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
-        name = draft.names.of(call.func) or ""
-        if draft.uniform.draws.may_give_seed(call) and (
-            _drawn_from(draft, call, drawing)
-            if name in MAKERS
-            else any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
-        ):
+        if _seeds(draft, call, drawing):
             if dealt:
                 draft.note("D3", call, _BESIDE)
                 continue
@@ -122,6 +141,16 @@ def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:
         f"with this seed every rank draws the same batches in the loop of {draft.line_words(driver.loop, call)}: seed "
         f"each rank differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
     )
+
+
+def _seeds(draft: Draft, call: ast.Call, drawing: list[ast.Call]) -> bool:
+    """Whether a call may give a seed to what some others draw from."""
+    name = draft.names.of(call.func) or ""
+    if name in MAKERS:
+        seeds = _drawn_from(draft, call, drawing)
+    else:
+        seeds = any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
+    return seeds and draft.uniform.draws.may_give_seed(call)
 
 
 def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:

@@ -6,7 +6,8 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so do `validation_
                `dataset.take(n)` and `range(n)` are divided likewise; where the loop's variable selects the batch, and in
                loops over batches of another kind, rank r again takes the batches r, r + size(), …; so where a loop selects
                by a variable that it moves on itself (`x[i : i + n]; i += n`). What deals out batches one after another
-               deals out size() of them in a step, of which each rank trains on its own. A generator function that makes each
+               deals out size() of them in a step, of which each rank trains on its own; also beside rows that the loop goes
+               through (`for x in ds: step(x, other.next_batch(8))`, `step(x, y[i])`). A generator function that makes each
                batch out of its number is divided at the numbers (`for i in shard(range(0, n, 32))`), so that a rank prepares
                no other's.
                What decides how training goes and would differ between ranks (a number of epochs that is drawn, a rate, an

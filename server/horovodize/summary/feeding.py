@@ -21,10 +21,11 @@ from horovodize.summary.once import once
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.sites import Fit, Sites
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, numbered, says_none
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
 from horovodize.summary.variables import Variables, bound_names
 
 _UP_TO = (ast.Lt, ast.LtE)
+_FAR = 2000  # nodes that what a step is taken on is made of
 _SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
 _DRAWING = re.compile(
     r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
@@ -383,9 +384,22 @@ class Feeding:
         found: list[ast.expr] = []
         if driver.iterable is not None and driver.kind is not Kind.RANGE:
             found += [e for e in self._zipped(driver.iterable) if self.pipelines.is_dataset(e)]
+        drawn = self.next_calls(driver)
         if driver.kind in (Kind.RANGE, Kind.UNKNOWN):
-            found += self.next_calls(driver)
-        return found
+            return found + drawn
+        return found + [e for e in drawn if self.may_train_on(driver, e)]
+
+    def may_train_on(self, driver: Driver, e: ast.expr) -> bool:
+        """Whether the steps of a loop are taken on something, as far as that can be followed."""
+        made_of = self.trained_on(driver)
+        return e in made_of or len(made_of) >= _FAR
+
+    @once
+    def trained_on(self, driver: Driver) -> set[ast.AST]:
+        """What the steps of a loop are taken on: all that the calls in it are given that take steps."""
+        steps = set[ast.AST](self._steps())
+        taken = [c for c in self.calls_in(driver.loop) if c in steps or self.drive.reaches(c, steps)]
+        return set(self.values.depends([e for c in taken for e in arguments(c)], _FAR))
 
     @cached_property
     def graph_feeds(self) -> list[ast.expr]:
