@@ -61,6 +61,8 @@ class Collectives:
             return
         if sites.builds_graph and all(self._is_wrapped(call) for call in sites.graph_minimizes):
             for run in sites.graph.trainings:
+                if not sites.graph.surely_trains(run.call):
+                    continue
                 yield Collective(run.call, "training", trains=True)
 
     def _is_compiled_wrapped(self, model: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from horovodize.facts.batches import Batches
 from horovodize.facts.built import Built
 from horovodize.facts.callback_items import CallbackItems
+from horovodize.facts.certain_tests import CertainTests
 from horovodize.facts.collectives import Collectives
 from horovodize.facts.counters import Counters
 from horovodize.facts.dealt import Dealt
@@ -127,7 +128,12 @@ class Facts:
     @cached_property
     def rank_tests(self) -> RankTests:
         """Which decisions ask for the rank, in such a script."""
-        return RankTests(self.module, self.drive, self.horovod)
+        return RankTests(self.module, self.drive, self.horovod, self.certain_tests)
+
+    @cached_property
+    def certain_tests(self) -> CertainTests:
+        """Which tests have one answer on all ranks and in every turn."""
+        return CertainTests(self.module, self.horovod)
 
     @cached_property
     def collectives(self) -> Collectives:

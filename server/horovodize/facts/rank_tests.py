@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 
+from horovodize.facts.certain_tests import CertainTests
 from horovodize.facts.horovod_use import HorovodUse
 from horovodize.facts.sources import ENDS_OF_PROGRAM
 from horovodize.summary.call_paths import Drive, Frame
@@ -36,8 +37,8 @@ class RankTest:
 class RankTests:
     """The tests of the rank in one module."""
 
-    def __init__(self, module: Module, drive: Drive, use: HorovodUse) -> None:
-        self.module, self.drive, self.use = module, drive, use
+    def __init__(self, module: Module, drive: Drive, use: HorovodUse, certain: CertainTests) -> None:
+        self.module, self.drive, self.use, self.certain = module, drive, use, certain
 
     def is_rank(self, e: ast.expr, depth: int = 0) -> bool:
         """Whether an expression is a rank, or a number made of one."""
@@ -66,6 +67,8 @@ class RankTests:
                 return any(self.decides(v, depth + 1) for v in test.values)
             case ast.Compare():
                 if any(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
+                    return False
+                if self.certain.answer(test) is not None:  # `hvd.rank() >= 0`
                     return False
                 return any(self.is_rank(side) for side in (test.left, *test.comparators))
             case ast.NamedExpr():

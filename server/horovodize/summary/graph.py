@@ -252,6 +252,30 @@ class Graph:
                     todo += [v for v in self.values.returned(node) if v not in seen]
             todo += self._added(e)
 
+    def surely_trains(self, call: ast.Call) -> bool:
+        """Whether something that a run fetches is a train op whatever it is: not where a function gives one for one of its
+        arguments (`build(training=True)`), and a prediction for another."""
+        todo, seen = [self.fetches(call)], set[ast.AST]()
+        if not self._trains(todo[0]):  # told by its name
+            return True
+        while todo:
+            e = todo.pop()
+            seen.add(e)
+            found = self.values.origins(e)  # a part of what has no parts to be seen is of another return
+            origins = [o.node for o in found if not o.path] or [o.node for o in found]
+            if not all(map(self._trains, origins)):
+                continue
+            parts = self._parts(o) if len(origins) == 1 and isinstance(o := origins[0], ast.expr) else []
+            parts = [p for p in parts if p not in seen and self._trains(p)]
+            if not parts:
+                return True
+            todo += parts
+        return False
+
+    def _trains(self, e: ast.AST) -> bool:
+        given = [e] if isinstance(e, ast.expr) else self.values.returned(e) if e in self._properties else []
+        return any(node in self.train_ops for value in given for node in self.operations(value))
+
     def _parts(self, node: ast.expr) -> list[ast.expr]:
         match node:
             case ast.List() | ast.Tuple() | ast.Set():

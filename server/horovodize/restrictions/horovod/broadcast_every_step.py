@@ -5,8 +5,8 @@ A broadcast sends all weights to all ranks. In every step that costs more than a
 ranks drift apart.
 
 ## When it is reported
-On `broadcast_variables` in the innermost loop around a step, under no condition, or one that is always true (`step(x, True)`),
-but not of `non_trainable_variables` alone;
+On `broadcast_variables` in the innermost loop around a step, under no condition, or one that is always true (`step(x, True)`,
+`hvd.size() > 1`), or in all turns but the first few (`step > 0`), but not of `non_trainable_variables` alone;
 and in a `tf.function` under a variable of the script, or an attribute of `self`, that is changed after the step: the function
 was traced with what it was first, and goes on with that. Where the function itself changes it, that is a warning: if the
 optimizer makes its variables in the first call, the function is traced twice, and the second time sends nothing.
@@ -70,6 +70,22 @@ def step(x, first):
 
 for x in batches:
     step(x, True)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for step, (x, y) in enumerate(batches):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    if step >= 0:
+        hvd.broadcast_variables(model.variables, root_rank=0)  # HVD307
 ```
 
 ```python
@@ -303,8 +319,11 @@ def _is_conditional(context: Context, node: ast.AST) -> bool:
 
 
 def _is_true(context: Context, around: ast.AST, field: str) -> bool:
-    if not isinstance(around, ast.If) or field != "body":
+    if not isinstance(around, ast.If) or field not in ("body", "orelse"):
         return False
+    answer = context.facts.certain_tests.answer(around.test, in_the_end=True)
+    if answer is not None or field == "orelse":
+        return answer is (field == "body")
     nodes = [o.node for o in context.values.origins(around.test)]
     return bool(nodes) and all(isinstance(n, ast.Constant) and n.value is True for n in nodes)
 

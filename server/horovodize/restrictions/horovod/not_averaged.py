@@ -351,8 +351,14 @@ def _are_own(context: Context, update: Update) -> bool:
     pairs = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
     if pairs is None or not update.gradients:
         return False
-    sources = context.sites.flow_from(pairs, lambda c: _ends(context, c))
+    sources = context.sites.flow_from(_gradients_of(context, pairs), lambda c: _ends(context, c))
     return bool(sources) and all(c in update.gradients and _is_of_plain_tape(context, c) for c in sources)
+
+
+def _gradients_of(context: Context, pairs: ast.expr) -> ast.expr:
+    """Of gradients that are paired with variables where they are applied, the gradients: what made the model is not asked."""
+    paired = isinstance(pairs, ast.Call) and context.is_builtin(pairs.func, "zip") and len(pairs.args) == 2
+    return pairs.args[0] if isinstance(pairs, ast.Call) and paired else pairs
 
 
 def _ends(context: Context, call: ast.Call) -> bool:

@@ -60,7 +60,58 @@ for x, y in Data().rows.take(100):  # HVD320
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Data:
+    def __init__(self):
+        (self.x, self.y), _ = tf.keras.datasets.mnist.load_data()
+
+    @property
+    def rows(self):
+        return tf.data.Dataset.from_tensor_slices((self.x, self.y)).batch(32)
+
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+data = Data()
+for x, y in data.rows:  # HVD320
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Data:
+    def __init__(self):
+        (self.x, self.y), _ = tf.keras.datasets.mnist.load_data()
+
+    @property
+    def rows(self):
+        rows = tf.data.Dataset.from_tensor_slices((self.x, self.y))
+        return rows.shard(hvd.size(), hvd.rank()).batch(32)
+
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+data = Data()
+for x, y in data.rows:
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -140,7 +191,7 @@ def find(context: Context) -> Iterator[Violation]:
     for site, data, by_fit in _fed(context):
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
-        nodes = list(context.values.depends([data], _LIMIT))
+        nodes = list(_made_of(context, data))
         if len(nodes) >= _LIMIT or not all(_is_same(context, node) for node in nodes):
             continue
         seeded = _is_seeded(context)
@@ -170,6 +221,25 @@ def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
             data = gone_through(context, loop.iter) if isinstance(loop, ast.For) else None
             if data is not None and context.facts.feeding.kinds.pipelines.is_dataset(data):
                 yield update.call, data, False
+
+
+def _made_of(context: Context, data: ast.expr) -> Iterator[ast.AST]:
+    """What contributes to data; where a property gives some of it, also what that returns."""
+    todo, seen = [data], set[ast.AST]()
+    while todo and len(seen) < _LIMIT:
+        for node in context.values.depends([todo.pop()], _LIMIT):
+            if node not in seen:
+                seen.add(node)
+                yield node
+                todo += _given_by_property(context, node)
+
+
+def _given_by_property(context: Context, node: ast.AST) -> list[ast.expr]:
+    """What the property returns that an attribute asks for, if all of it is seen."""
+    if not isinstance(node, ast.Attribute) or context.values.attribute_bindings(node):
+        return []
+    given = [o.node for o in context.values.origins(node) if not o.path and o.node is not node]
+    return [e for e in given if isinstance(e, ast.expr)]
 
 
 def gone_through(context: Context, data: ast.expr) -> ast.expr:
@@ -209,9 +279,12 @@ def _is_same(context: Context, node: ast.AST) -> bool:
 
 
 def _is_of_seen_attribute(context: Context, e: ast.expr) -> bool:
-    """Whether nothing is taken of an object but an attribute that the file sets: what that is is among the parts."""
+    """Whether nothing is taken of an object but an attribute that the file sets, or a property: what that is is among the
+    parts."""
     whole = context.syntax.parent[e]
-    return isinstance(whole, ast.Attribute) and bool(context.values.attribute_bindings(whole))
+    if not isinstance(whole, ast.Attribute):
+        return False
+    return bool(context.values.attribute_bindings(whole) or _given_by_property(context, whole))
 
 
 def _shuffles(context: Context, nodes: list[ast.AST]) -> Iterator[ast.Call]:

@@ -7,7 +7,8 @@ or when half of it is; two that write one file mix what they write; of two that 
 ## When it is reported
 On the first of two steps of two ranks, between the same two collectives, on one path that is surely the same for both: a file
 that is written and read or looked for, a folder that several make (without `exist_ok=True`), that is made by one rank and
-written into by others, or removed, a download into one cache. What is written by all ranks alike is HVD314.
+written into by others, or removed, a download into one cache. Not where both do the same in a `with` of what a library
+that isn't known gives: that may be a lock. What is written by all ranks alike is HVD314.
 
 ## Quick fix
 None: usually a collective between the two (`hvd.allreduce(tf.constant(0.0), name="saved")`; Horovod has no barrier for
@@ -76,6 +77,17 @@ hvd.allreduce(tf.constant(0.0), name="downloaded")
 path = tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")
 ```
 
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from filelock import FileLock
+
+hvd.init()
+with FileLock(os.path.expanduser("~/.lock")):
+    (x, y), _ = tf.keras.datasets.mnist.load_data()
+```
+
 ## Source
 The orders of an execution are those of the seed on TensorFlow's semantics, with ranks in place of threads. Horovod's own
 examples give each rank a cache of its own (`mnist-%d.npz`) for this reason.
@@ -83,6 +95,8 @@ examples give each rank a cache of its own (`mnist-%d.npz`) for this reason.
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Iterator
 
 from horovodize.interleaving import Trouble
@@ -91,6 +105,9 @@ from horovodize.restrictions.horovod import written_by_all
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+
+# What makes processes take turns is of a package of its own: threads' locks and files don't, nor does a data set.
+_NO_LOCKS = frozenset(("tensorflow", "keras", "numpy", "horovod", "h5py", "tqdm", *sys.stdlib_module_names))
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -103,6 +120,8 @@ def find(context: Context) -> Iterator[Violation]:
         if any(r.span in told for r in related):
             continue
         first, second = race.moments
+        if first.what == second.what and _takes_turns(context, first.where, second.where):
+            continue
         yield RESTRICTION.at(
             context,
             race.where,
@@ -110,6 +129,28 @@ def find(context: Context) -> Iterator[Violation]:
             f"{second.what}",
             related=related,
         )
+
+
+def _takes_turns(context: Context, one: ast.AST, other: ast.AST) -> bool:
+    """Whether ranks may come here one after the other: in a `with` of what an unknown library gives, a lock, say."""
+    locks = _locks(context, one)
+    return bool(locks & _locks(context, other))
+
+
+def _locks(context: Context, node: ast.AST) -> set[str]:
+    items = [
+        item.context_expr
+        for a in context.syntax.ancestors(node)
+        if isinstance(a, (ast.With, ast.AsyncWith))
+        for item in a.items
+    ]
+    made = {ast.unparse(e): context.values.calls(e) for e in items}
+    return {text for text, calls in made.items() if any(_may_lock(context, c) for c in calls)}
+
+
+def _may_lock(context: Context, call: ast.Call) -> bool:
+    name = context.names.of(call.func) or ""
+    return bool(name) and name.split(".")[0] not in _NO_LOCKS
 
 
 RESTRICTION = Restriction(

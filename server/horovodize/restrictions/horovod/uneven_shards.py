@@ -227,7 +227,12 @@ def _chosen(context: Context) -> Iterator[Violation]:
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
         for count in counts:
-            asked = next((r.where for r in uniform.reasons(count) if _is_of_rank(context, r)), None)
+            reasons = uniform.reasons(count)
+            if any(
+                isinstance(r, Unknown) for r in reasons
+            ):  # what isn't seen may be given the rank for something else
+                continue
+            asked = next((r.where for r in reasons if _is_of_rank(context, r)), None)
             if asked is None or asked in seen or use.depends_on(count, "size", "local_size"):
                 continue
             seen.add(asked)

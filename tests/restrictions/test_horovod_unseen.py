@@ -1,0 +1,120 @@
+"""What a file does not show: neither is it taken for a fault, nor does it hide one that it has no part in."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.restrictions import check
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+
+def codes(text: str) -> set[str]:
+    return {v.code for v in check(summarize(Document(text, "train.py")))}
+
+
+OTHERS_MODEL = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from net import build, clip
+
+hvd.init()
+model = build()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in rows:
+    with tf.GradientTape() as tape:
+        loss = model(x)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+def test_what_makes_the_model_does_not_average_its_gradients() -> None:
+    assert "HVD304" in codes(OTHERS_MODEL)
+    assert "HVD304" not in codes(OTHERS_MODEL.replace("zip(gradients", "zip(clip(gradients)"))
+    assert "HVD304" not in codes(OTHERS_MODEL.replace("tf.keras.optimizers.SGD", "build"))
+
+
+STEPS_OF_OTHERS = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+from models import library
+
+hvd.init()
+optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size()))
+config = tf.estimator.RunConfig(model_dir="out" if hvd.rank() == 0 else None)
+made = library.create(run_config=config, train_steps=100)
+made["estimator"].train(rows, hooks=[hvd.BroadcastGlobalVariablesHook(0)], steps=made["train_steps"])
+"""
+
+
+def test_a_call_that_is_not_seen_may_use_the_rank_for_something_else() -> None:
+    assert "HVD323" not in codes(STEPS_OF_OTHERS)
+    estimator = "tf.estimator.Estimator(model_fn, config=config)"
+    seen = STEPS_OF_OTHERS.replace('made["estimator"]', estimator).replace(
+        'made["train_steps"]', "100 + hvd.rank()"
+    )
+    assert "HVD323" in codes(seen)
+
+
+TWO_WAYS = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+def build(x, training):
+    y = tf.layers.dense(x, 1)
+    if not training:
+        return tf.nn.top_k(y)
+    loss = tf.reduce_mean(y**2)
+    optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size()))
+    return loss, optimizer.minimize(loss)
+
+
+best = build(x, False)
+loss, train_op = build(x, True)
+with tf.train.MonitoredTrainingSession(hooks=[hvd.BroadcastGlobalVariablesHook(0)]) as session:
+    for epoch in range(3):
+        session.run(train_op)
+        if hvd.rank() == 0:
+            print(session.run(best))
+"""
+
+
+@pytest.mark.parametrize("fetched", ["best", "[best]"])
+def test_a_function_that_gives_predictions_too_may_not_train(fetched: str) -> None:
+    assert not {"HVD313", "HVD331"} & codes(TWO_WAYS.replace("run(best)", f"run({fetched})"))
+
+
+@pytest.mark.parametrize(
+    "fetched", ["train_op", "[best, train_op]", '{"step": train_op}', "tf.group(train_op)"]
+)
+def test_what_is_surely_a_train_op_waits_for_the_others(fetched: str) -> None:
+    assert "HVD313" in codes(TWO_WAYS.replace("run(best)", f"run({fetched})"))
+
+
+LOCKED = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from filelock import FileLock
+
+hvd.init()
+lock = FileLock("lock")
+with lock:
+    (x, y), _ = tf.keras.datasets.mnist.load_data()
+"""
+
+
+def test_a_lock_lets_ranks_download_one_after_the_other() -> None:
+    assert "HVD332" not in codes(LOCKED)
+    assert "HVD332" in codes(LOCKED.replace('FileLock("lock")', "tf.name_scope('rows')"))
+    assert "HVD332" in codes(LOCKED.replace("with lock:\n    (x", "with lock:\n    pass\n(x"))
+
+
+def test_a_test_that_all_ranks_answer_alike_is_no_test_of_the_rank() -> None:
+    text = "import tensorflow as tf\nimport horovod.tensorflow as hvd\nhvd.init()\nif {}:\n    hvd.allreduce(tf.ones(1))\n"
+    assert "HVD313" not in codes(text.format("hvd.rank() >= 0"))
+    assert "HVD313" in codes(text.format("hvd.rank() > 0"))
