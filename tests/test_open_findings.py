@@ -56,7 +56,7 @@ import tensorflow as tf
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
-if os.path.exists("data.npz"):{on_condition}
+if os.path.getsize("data.npz"):{on_condition}
     model.fit(x, y){on_loop}
 """
 

@@ -22,7 +22,7 @@ import tensorflow as tf
 opts = {"a": tf.keras.optimizers.Adam(), **more}
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(opts[args.a], "mse")
-if os.path.exists("x"):
+if os.path.getsize("x"):
     model.fit(x, y)
 print(model.evaluate(x, y))
 """

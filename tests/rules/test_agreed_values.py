@@ -216,17 +216,55 @@ def test_loops_that_end_by_a_draw_end_together_without_asking() -> None:
     assert agreed(STEP + "while random.random() < 0.9:\n" + BODY) == ["while alike(random.random)() < 0.9:"]
 
 
+DONE = "def done():\n    return os.path.isfile('done')\na = os.path.exists('done')\nb = a\nc = b\nd = c\n"
+
+
 @pytest.mark.parametrize(
     "condition",
-    ["os.path.exists('done')", "done()", "d", "random.random() < 0.5", "'a' in socket.gethostname()"],
+    [
+        "random.random() < 0.5",
+        "'a' in socket.gethostname()",
+        "os.path.exists('done') and time.time() > os.path.getmtime('done') + 9",
+        "len(os.listdir('done'))",
+    ],
 )
 def test_whether_to_train_at_all_is_refused(condition: str) -> None:
-    head = "def done():\n    return os.path.isfile('done')\na = os.path.exists('done')\nb = a\nc = b\nd = c\n"
     outcome = distribute(
-        summarize(Document(HEAD + head + f"n = 3\nif not {condition}:\n    model.fit(x, y)\n", "train.py"))
+        summarize(Document(HEAD + DONE + f"n = 3\nif not ({condition}):\n    model.fit(x, y)\n", "train.py"))
     )
     assert isinstance(outcome, Refusal)
     assert {r.code for r in outcome.reasons} == {"HVD205"}
+
+
+@pytest.mark.parametrize(
+    "condition", ["os.path.exists('done')", "done()", "a and len(sys.argv) > 1", "not d"]
+)
+def test_whether_to_train_is_as_rank_0_finds_a_file(condition: str) -> None:
+    head = HEAD + DONE + "model = tf.keras.Sequential([])\n" + COMPILE
+    test, told = f"if {condition}:\n", f"if hvd.broadcast_object({condition}):\n"
+    for code in (
+        "    model.load_weights('w')\nelse:\n    model.fit(x, y)\n",
+        "    if x:\n        raise SystemExit(1)\n    model.fit(x, y)\n",
+    ):
+        assert told in plan_of(head + test + code).text
+    left = "def get():\n    {}        return 1\n    model.fit(x, y)\nget()\n"
+    assert told in plan_of(head + left.format(test)).text
+    skipped = "for i in range(3):\n    {}        continue\n    model.fit(x, y)\n"
+    assert told in plan_of(head + skipped.format(test)).text
+
+
+def test_a_name_of_the_module_is_not_set_in_a_function() -> None:
+    """There it would be a name of the function's own, and have no value yet."""
+    train = "def get():\n    if a:\n        return 1\n    model.fit(x, y)\nget()\n"
+    assert "    if hvd.broadcast_object(a):\n" in plan_of(HEAD + DONE + COMPILE + train).text
+    declared = train.replace("():\n", "():\n    global a\n", 1)
+    assert "    a = hvd.broadcast_object(a)\n    if a:\n" in plan_of(HEAD + DONE + COMPILE + declared).text
+
+
+def test_where_not_all_ranks_come_to_such_a_test_it_is_refused() -> None:
+    code = "if random.random() < 0.5:\n    if not a:\n        model.fit(x, y)\n"
+    outcome = distribute(summarize(Document(HEAD + DONE + COMPILE + code, "train.py")))
+    assert isinstance(outcome, Refusal)
 
 
 def test_where_ranks_can_t_be_asked_it_is_refused() -> None:

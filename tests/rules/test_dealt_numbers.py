@@ -48,8 +48,8 @@ LOOP = "for k, x, y in batches(160):\n    step(x, y)\n    if {}:\n        model.
     ("test", "after"),
     [
         ("k % 50 == 49", "(49 - k + hvd.rank()) % 50 < hvd.size()"),
-        ("(k + 1) % 50 == 0", "(0 - (k + 1) + hvd.rank()) % 50 < hvd.size()"),
-        ("k % 50 != 0", "(0 - k + hvd.rank()) % 50 >= hvd.size()"),
+        ("(k + 1) % 50 == 0", "(hvd.rank() - (k + 1)) % 50 < hvd.size()"),
+        ("k % 50 != 0", "(hvd.rank() - k) % 50 >= hvd.size()"),
         ("k == 99", "0 <= 99 - k + hvd.rank() < hvd.size()"),
         ("k + 1 == n", "0 <= n - (k + 1) + hvd.rank() < hvd.size()"),
         ("k >= 100", "k - hvd.rank() >= 100"),

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
+
+from horovodize.distribute import distribute
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
 
 from .dividing import TAPE
 from .pairs import plan_of
@@ -80,3 +87,51 @@ def test_what_is_raised_where_only_some_ranks_come_is_left() -> None:
     after = tried + "            except Empty:\n                print('empty')\n"
     plan = plan_of("import sys\n" + TAPE + loader + LOOP + after)
     assert "any_rank" not in plan.text
+
+
+AROUND = """{head}
+class Done(Exception):
+    pass
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+count = 0
+try:
+    for epoch in range(9):
+        for x, y in ds:
+            loss = step(x, y)
+            count += 1
+{raises}
+except Done:
+    print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("raises", "after"),
+    [
+        ("if np.isnan(loss):\n    raise Done", "if any_rank(np.isnan(loss)):"),
+        ("if count >= 300:\n    raise Done('enough')", "if count >= max(1, 300 // hvd.size()):"),
+    ],
+)
+def test_a_try_around_training_that_is_left_by_the_programs_own_exception(raises: str, after: str) -> None:
+    text = plan_of(AROUND.format(head=TAPE, raises=textwrap.indent(raises, " " * 12))).text
+    assert after in text
+
+
+@pytest.mark.parametrize(
+    "raises",
+    [
+        "read(x)",  # what raises it can't be seen here
+        "try:\n    read(x)\nexcept OSError:\n    raise Done",  # on one rank alone
+        "problem = Done('NaN')\nif np.isnan(loss):\n    raise problem",
+        "if np.isnan(loss):\n    raise Worse\nif count > 100:\n    raise Done",
+        "def end():\n    while True:\n        raise Done\nread(x, end)",
+    ],
+)
+def test_a_try_that_something_else_may_leave_is_refused(raises: str) -> None:
+    source = AROUND.format(head=TAPE, raises=textwrap.indent(raises, " " * 12))
+    source = source.replace(
+        "    pass\n", "    pass\nclass Worse(Done):\n    pass\n" if "Worse" in raises else "    pass\n"
+    )
+    refusal = distribute(summarize(Document(source)))
+    assert isinstance(refusal, Refusal)
+    assert "where this fails on one rank" in refusal.reasons[0].message

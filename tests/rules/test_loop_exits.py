@@ -27,6 +27,7 @@ STOP = "    if {}:\n        break\n"
         "i % 500 == 0",
         "i >= len(ds)",  # divided already
         "k < 500",
+        "500 > k",
     ],
 )
 def test_what_is_no_end_by_a_count_of_the_steps_is_left(test: str) -> None:
@@ -46,6 +47,8 @@ def test_a_loop_that_does_not_end_there() -> None:
         ("i >= 500", "i >= 500 // hvd.size()"),
         ("i + 1 == n", "i + 1 == max(1, n // hvd.size())"),
         ("k > len(a) / 3", "k > len(a) / 3 / hvd.size()"),
+        ("500 <= i", "500 // hvd.size() <= i"),
+        ("500 == i", "500 // hvd.size() == i"),
     ],
 )
 def test_the_steps_after_which_a_loop_ends_are_divided(test: str, divided: str) -> None:

@@ -46,6 +46,8 @@ ESTIMATORS = frozenset(
     }.items()
     for name in names.split()
 )
+# Those that say whether a file is there, by the last part of their names.
+WHETHER_THERE = frozenset("exists isfile isdir is_file is_dir Exists IsDirectory checkpoint_exists".split())
 FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.FILES, "exists lexists isfile isdir islink getmtime getctime getatime getsize", "os.path."),
     **_all(Source.FILES, "listdir scandir access stat lstat walk", "os."),

@@ -31,7 +31,7 @@ from horovodize.facts.draws import Draws
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.flow import Flow, Item, Step
 from horovodize.facts.kept import Kept
-from horovodize.facts.sources import Source
+from horovodize.facts.sources import WHETHER_THERE, Source
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
@@ -104,6 +104,18 @@ class Uniformity:
     def reasons(self, e: ast.AST) -> tuple[Varies | Unknown, ...]:
         """All that makes a value differ between ranks, or can't be followed, the nearest first."""
         return self._search(Item(e))
+
+    def differs_by_a_file(self, test: ast.expr) -> bool:
+        """Whether ranks differ in a test by nothing but whether a file is there: `if not os.path.exists(path):`. Where training
+        stands under it, rank 0's answer goes for all (G4)."""
+        found = self.reasons(test)
+        return bool(found) and all(
+            isinstance(r, Varies)
+            and isinstance(r.where, ast.Call)
+            and r.kind is Source.FILES
+            and self.module.names.last(r.where.func) in WHETHER_THERE
+            for r in found
+        )
 
     @cached_property
     def of_values(self) -> Uniformity:

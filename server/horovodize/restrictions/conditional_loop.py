@@ -5,12 +5,14 @@ Every step waits for all ranks (an allreduce). A rank that passes the loop by, o
 
 ## When it is reported
 Where a training loop stands under a condition, or behind an early `return`, that may come out differently on different ranks,
-however it comes by its value: files (`os.path.exists`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
+however it comes by its value: files (`os.path.getmtime`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
 the host or process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information,
 where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank computes from its own batch:
-distributing makes all ranks leave together (rule G4). Conditions on the command line, constants,
+distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there is an information, too: all
+ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds. Conditions on the command line, constants,
 `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
-data's end, and such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under
+data's end, of a class of the program's own that it raises in the loops of the `try` alone, and such as hand the exception to
+TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under
 an `if`.
 
 ## Quick fix
@@ -23,7 +25,7 @@ import tensorflow as tf
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
-if os.path.exists("model.h5"):
+if os.path.getmtime("model.h5") > os.path.getmtime("data.csv"):
     model.load_weights("model.h5")
 else:
     model.fit(x, y)  # HVD205
@@ -103,6 +105,10 @@ _LEFT_ALONE = "one rank may leave this loop while others go on and wait for it: 
 _OF_ITS_BATCH = "the loss is that of its own batch"
 _LEAVES_TOGETHER = "; distributing makes all ranks leave together"
 _AS_PRINTED = "this training loop stands under a condition"
+_BY_A_FILE = (
+    "only ranks that find this file, or don't, train here, and wait for the others; distributing makes all ranks do as rank 0 "
+    "does"
+)
 _AGREED = (
     Source.ROWS,
     Source.GAME,
@@ -126,7 +132,7 @@ def find(context: Context) -> Iterator[Violation]:
             place,
             message,
             severity=Severity.INFORMATION
-            if message == _AS_PRINTED or message.startswith(_LEFT_ALONE)
+            if message in (_AS_PRINTED, _BY_A_FILE) or message.startswith(_LEFT_ALONE)
             else Severity.WARNING,
             related=[context.related(because, "because of this")],
         )
@@ -152,11 +158,11 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
                 yield from _returned_before(context, child, site, a)
             return
         if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
-            yield from _under(context, a.test, site)
+            yield from _under(context, a.test, site, in_statement=isinstance(a, ast.If))
             if context.strict and isinstance(a, ast.If):
                 yield site, _AS_PRINTED, a.test
         elif isinstance(a, ast.Try) and field == "body":
-            handler = next((h for h in a.handlers if _goes_on(context, h)), None)
+            handler = next((h for h in a.handlers if _goes_on(context, h, a)), None)
             if handler is not None:
                 message = (
                     "where this fails on one rank, the others wait for it; let the exception end the run"
@@ -175,8 +181,11 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
         yield from _returned_before(context, child, site, context.module.tree)
 
 
-def _under(context: Context, test: ast.expr, site: ast.Call) -> Iterator[Finding]:
+def _under(context: Context, test: ast.expr, site: ast.Call, in_statement: bool = True) -> Iterator[Finding]:
     differs = context.facts.uniform.varies(test)
+    if in_statement and differs is not None and context.facts.uniform.differs_by_a_file(test):
+        yield site, _BY_A_FILE, differs.where
+        return
     # All ranks agree on a number that is restored (G6).
     kept = context.facts.kept
     goes_on = context.facts.counters.stored_in(test) is not None or (
@@ -228,9 +237,9 @@ def _guards(
 # ---------------------------------------------------------------------- exceptions
 
 
-def _goes_on(context: Context, handler: ast.ExceptHandler) -> bool:
+def _goes_on(context: Context, handler: ast.ExceptHandler, around: ast.Try) -> bool:
     """Whether a handler swallows what one rank alone may run into."""
-    if _is_shared(context, handler):
+    if _is_shared(context, handler) or _is_raised_in(context, handler, around):
         return False
     for node in ast.walk(handler):
         if isinstance(node, ast.Raise):
@@ -238,6 +247,45 @@ def _goes_on(context: Context, handler: ast.ExceptHandler) -> bool:
         if isinstance(node, ast.Call) and (ast.unparse(node.func) in _ENDS or _hands_on(handler, node)):
             return False
     return True
+
+
+def _is_raised_in(context: Context, handler: ast.ExceptHandler, around: ast.Try) -> bool:
+    """Whether nothing but `raise` statements in loops of its `try` raises what a handler catches, a class of the program's own:
+    that leaves a loop as `break` does, by tests that all ranks decide alike (G4)."""
+    kind = handler.type
+    if not isinstance(kind, ast.Name):
+        return False
+    bound = context.module.scopes.reaching(kind)
+    if len(bound) != 1 or not isinstance(bound[0].statement, ast.ClassDef):
+        return False
+    if any(n.attr == kind.id for n in context.syntax.every(ast.Attribute)):
+        return False  # another file may raise it
+    raised = 0
+    for read in context.module.loads.get(kind.id):
+        parent = context.syntax.parent[read]
+        made = parent if isinstance(parent, ast.Call) and parent.func is read else read
+        place = context.syntax.parent[made]
+        if isinstance(place, ast.ExceptHandler):
+            continue
+        if not isinstance(place, ast.Raise) or not _is_in_loop_of(context, place, around):
+            return False
+        raised += 1
+    return raised > 0
+
+
+def _is_in_loop_of(context: Context, raised: ast.Raise, around: ast.Try) -> bool:
+    """Whether a statement stands in a loop of a `try`, in no handler, and comes up by nothing but `if`s and loops."""
+    syntax, in_loop = context.syntax, False
+    child: ast.AST = raised
+    for a in syntax.ancestors(raised):
+        if a is around:
+            return in_loop and syntax.field[child] == "body"
+        if isinstance(a, LOOPS):
+            in_loop = True
+        elif not isinstance(a, (ast.If, ast.With)):
+            return False
+        child = a
+    return False
 
 
 def _hands_on(handler: ast.ExceptHandler, call: ast.Call) -> bool:

@@ -29,7 +29,15 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import agree_on_choices
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, Loop, arguments, is_main_guard, position
+from horovodize.summary.syntax import (
+    CALLABLES,
+    COMPREHENSIONS,
+    LOOPS,
+    Loop,
+    arguments,
+    is_main_guard,
+    position,
+)
 
 _WHAT = "Take rank 0's value on all ranks"
 _DRAW = "Draw the same on all ranks"
@@ -46,6 +54,8 @@ _SHAPES = "ranks may build different models here: {why}; decide by something tha
 _OF_THE_LOOP = (Source.ROWS, Source.GAME)
 # Sources that are agreed on where the value is used: what else they decide (what is read from a file) stays each rank's own.
 _WHERE_USED = (Source.FILES, Source.FAILURE)
+_DO_AS_RANK_0 = "Do on all ranks as rank 0 does"
+_WHY_FILE = "Ranks that train wait forever for one that finds a file and doesn't. What rank 0 finds, each host has to have."
 _LISTING = ("glob", "iglob", "rglob", "listdir", "scandir", "iterdir", "walk", "Glob", "ListDirectory")
 _SAME_FILES = "Let all ranks find the same files"
 _LISTED = (
@@ -169,9 +179,15 @@ def _asks_for_file(draft: Draft, reason: Varies) -> bool:
 
 def _ask_whether(draft: Draft, frame: Frame) -> None:
     """A condition around training that can't be seen through: rank 0 decides for all. Those in loops, any rank does."""
+    for guard in _guards(draft, frame.node):
+        if draft.facts.uniform.differs_by_a_file(guard.test):
+            _take_rank_0s_answer(draft, guard.test)
     for condition, _ in draft.syntax.conditions(frame.node):
         found = draft.uniform.reasons(condition.test)
         unseen = next((r for r in found if isinstance(r, Unknown)), None)
+        if isinstance(condition, ast.If) and draft.facts.uniform.differs_by_a_file(condition.test):
+            _take_rank_0s_answer(draft, condition.test)
+            continue
         if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
             continue
         if any(draft.syntax.inside(condition, loop) for loop in frame.loops) or draft.was(
@@ -187,6 +203,28 @@ def _ask_whether(draft: Draft, frame: Frame) -> None:
                 condition.test,
                 f"{unseen.why}, so ranks may not all train here, and then stall",
             )
+
+
+def _guards(draft: Draft, node: ast.AST) -> Iterator[ast.If]:
+    """Tests before a place, in its function and in loops there, by which a rank leaves before it comes there."""
+    child = node
+    for a in draft.syntax.ancestors(node):
+        if isinstance(a, (*CALLABLES, *LOOPS, ast.Module)) and draft.syntax.field[child] == "body":
+            if isinstance(child, ast.stmt):
+                block = draft.syntax.block(child)
+                earlier = (s for s in block[: block.index(child)] if isinstance(s, ast.If))
+                yield from (s for s in earlier if isinstance(s.body[-1], (ast.Return, ast.Continue)))
+        if isinstance(a, CALLABLES):
+            return
+        child = a
+
+
+def _take_rank_0s_answer(draft: Draft, test: ast.expr) -> None:
+    """`if os.path.exists(path): model.load_weights(path) else: model.fit(…)`"""
+    if not differing(draft, test) or draft.was(test, Agreed):
+        return
+    if not agree_value(draft, test, draft.loop_rule, _DO_AS_RANK_0, _WHY_FILE):
+        draft.refuse("HVD205", test, _STEPS.format(why=Source.FILES.value))
 
 
 def _draw_alike(draft: Draft, test: ast.expr) -> None:

@@ -228,10 +228,22 @@ def agree_value(
 
 
 def _can_be_set(draft: Draft, e: ast.expr) -> bool:
-    """Whether a name, or an attribute that the program sets somewhere, can be set again: not `phase.rate` of a named tuple."""
+    """Whether a name, or an attribute that the program sets somewhere, can be set again: not `phase.rate` of a named tuple, nor
+    a name of the module in a function, where it would become another one that has no value yet."""
+    if isinstance(e, ast.Name):
+        scopes, place = draft.module.scopes, draft.syntax.statement(e)
+        scope, here = scopes.lookup(e.id, e), scopes.scope(place)
+        return scope is here or (scope is None and isinstance(here, ast.Module)) or _is_declared(draft, e)
     if not isinstance(e, ast.Attribute):
-        return isinstance(e, ast.Name)
+        return False
     return any(isinstance(b.anchor, ast.Attribute) for b in draft.module.scopes.attributes.get(e.attr, ()))
+
+
+def _is_declared(draft: Draft, e: ast.Name) -> bool:
+    """`global n` in its function"""
+    function = draft.syntax.function(e)
+    declared = ast.walk(function) if function is not None else ()
+    return any(isinstance(n, (ast.Global, ast.Nonlocal)) and e.id in n.names for n in declared)
 
 
 def _is_variable(draft: Draft, e: ast.expr) -> bool:

@@ -18,6 +18,7 @@ from horovodize.rules.ranges import EVERYTHING
 from horovodize.rules.shares import DIVIDE_STEPS, WHY
 from horovodize.rules.unseen_counts import only_shows
 from horovodize.source import Edit
+from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, is_one
 
@@ -57,20 +58,16 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     """`while i < n` → `while i * ranks + (ranks - 1) * step < n`: there is a batch left for the last rank. Whether the test is
     of such a form, and each rank selects its own by it. Where there are fewer batches than ranks, all take all of them."""
     test = loop.test
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Lt, ast.LtE)):
+    sides = faced(test, (ast.Lt, ast.LtE))
+    if sides is None or not isinstance(test, ast.Compare):
         return False
     named = {c.name: c for c in cursors}
     read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in named]
-    if (
-        len(test.ops) != 1
-        or len(read) != 1
-        or not _grows_with(test.left, read[0])
-        or not draft.can_insert(loop)
-    ):
+    if len(read) != 1 or not _grows_with(sides[0], read[0]) or not draft.can_insert(loop):
         return False
     draft.divided = True
     draft.decide(loop, Fewer(rule))
-    draft.decide(test.comparators[0], Divided(rule))
+    draft.decide(sides[1], Divided(rule))
     cursor, place = named[read[0].id], draft.module.span(read[0])
     ranks = draft.fresh("ranks")
     whole, start = draft.module.text(test), draft.module.span(test).start
@@ -162,7 +159,7 @@ def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | Non
 
 
 def _within(test: ast.Compare, read: ast.Name, text: str) -> str:
-    return text if test.left is read else f"({text})"
+    return text if read in (test.left, *test.comparators) else f"({text})"
 
 
 def _grows_with(e: ast.expr, read: ast.Name) -> bool:

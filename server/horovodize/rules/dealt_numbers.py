@@ -67,7 +67,8 @@ def _compared(draft: Draft, test: ast.Compare, names: set[str]) -> None:
     else:
         is_equal = isinstance(operator, ast.Eq)
         less = f"({count})" if isinstance(number, ast.BinOp) else count
-        ahead = f"{_apart(right, text(right))} - {less} + {RANK}"
+        is_zero = isinstance(right, ast.Constant) and right.value == 0
+        ahead = f"{RANK} - {less}" if is_zero else f"{_apart(right, text(right))} - {less} + {RANK}"
         if number is left:
             new = f"0 <= {ahead} < {SIZE}" if is_equal else f"not 0 <= {ahead} < {SIZE}"
         else:

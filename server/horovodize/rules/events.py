@@ -75,6 +75,7 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
+from horovodize.summary.comparisons import flipped
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import is_one
 
@@ -152,7 +153,7 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
         if capacities.waits(draft, test, one, other, operator):
             return
         if _divisor(draft, one) is not None:
-            _every(draft, test, one, other, operator if other is right else windows.flipped(operator))
+            _every(draft, test, one, other, operator if other is right else flipped(operator))
             return
         if _counts(draft, one):
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
@@ -175,7 +176,7 @@ def _chained(draft: Draft, test: ast.Compare) -> None:
         for left, operator, right in zip(sides, test.ops, sides[1:], strict=False):
             one, other = (left, right) if left in counts else (right, left)
             if one in counts and other not in counts:
-                _at(draft, test, one, other, operator if one is left else windows.flipped(operator))
+                _at(draft, test, one, other, operator if one is left else flipped(operator))
     elif in_order and len(modulos) == 1 and len(sides) == 3 and modulos[0] is sides[1]:
         number = _dividend(modulos[0])
         if not guarded.is_ratio(draft, test, modulos[0]):

@@ -9,6 +9,7 @@ from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, counts_a_share, feeding
 from horovodize.summary.augmented import augmented
+from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, arguments, numbered
 
@@ -69,12 +70,13 @@ def _divide_whole(draft: Draft, count: ast.expr, rule: str) -> None:
 
 def compared(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> tuple[ast.expr, ast.expr] | None:
     """What is compared with what by one of some operators, a constant that is added to the first aside: `step + 1 >= n`."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], operators):
+    sides = faced(test, operators)
+    if sides is None:
         return None
-    left = test.left
+    left, right = sides
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) and isinstance(left.right, ast.Constant):
         left = left.left
-    return left, test.comparators[0]
+    return left, right
 
 
 def _number(loop: ast.For | ast.AsyncFor) -> str | None:

@@ -15,6 +15,7 @@ from horovodize.rules.drawing import ends_loop
 from horovodize.rules.numbered_on import STORED
 from horovodize.rules.ranges import EVERYTHING, counts_ranks
 from horovodize.rules.shares import change_count, counts_a_share, feeding, is_none
+from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
@@ -77,14 +78,13 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         draft.decide(loop, Fewer(draft.loop_rule))
         draft.divided = True
         return _tell_restored(draft, loop, [test])
+    sides = faced(test, (ast.Lt, ast.LtE))
     if (
-        isinstance(test, ast.Compare)
-        and len(test.ops) == 1
-        and isinstance(test.ops[0], (ast.Lt, ast.LtE))
-        and (loop_exits.counts(draft, loop, test.left) or _adds_up(draft, driver, test.left))
-        and not counts_a_share(draft, test.comparators[0])
+        sides is not None
+        and (loop_exits.counts(draft, loop, sides[0]) or _adds_up(draft, driver, sides[0]))
+        and not counts_a_share(draft, sides[1])
     ):
-        change_count(draft, draft.loop_rule, test.comparators[0])
+        change_count(draft, draft.loop_rule, sides[1])
         return _tell_restored(draft, loop, [test])
     if "should_stop" in ast.unparse(test) and (_is_stopped(draft) or _ends_by_own_hook(draft, driver)):
         return

@@ -47,6 +47,7 @@ from horovodize.rules.shares import begins
 from horovodize.source import Edit
 from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Frame
+from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
 from horovodize.summary.values import Origin
@@ -281,8 +282,9 @@ def ends_by_stored(draft: Draft, driver: Driver) -> bool:
         (s.test, _MORE) for s in loop.body if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break)
     ]
     for test, operators in tests:
-        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], operators):
-            counter = draft.facts.counters.of(test.left)
+        sides = faced(test, operators)
+        if sides is not None:
+            counter = draft.facts.counters.of(sides[0])
             goes_on = counter is not None and (counter.stored or counter in draft.facts.counters.of_rows)
             if goes_on and counter is not None and driver in counter.drivers:
                 if any(_is_measured(amount_of(place)) for place in counter.advances):

@@ -104,12 +104,6 @@ def _is_whole(e: ast.expr) -> bool:
     return isinstance(e, ast.Constant) and type(e.value) is int
 
 
-def flipped(operator: ast.cmpop) -> ast.cmpop:
-    """How the right side compares with the left: `50 > step % 100`"""
-    to = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-    return to[type(operator)]() if type(operator) in to else operator
-
-
 def _is_low(operator: ast.cmpop) -> bool:
     return isinstance(operator, (ast.Lt, ast.LtE))
 
@@ -137,4 +131,4 @@ def _is_wide(draft: Draft, divisor: ast.expr, rest: ast.expr, operator: ast.cmpo
     return (bound if _is_low(operator) else (cycle or 0) - bound) >= _WIDE
 
 
-__all__ = ["ORDER", "among", "apply", "between", "flipped"]
+__all__ = ["ORDER", "among", "apply", "between"]

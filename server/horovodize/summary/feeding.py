@@ -13,6 +13,7 @@ from horovodize.summary.begun_anew import begun_anew, models_of
 from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
+from horovodize.summary.comparisons import faced
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
@@ -361,10 +362,10 @@ class Feeding:
 
     def _counts_to_few(self, loop: ast.While) -> bool:
         """`while k < 5: … k += 1`"""
-        test = loop.test
-        if not isinstance(test, ast.Compare) or len(test.ops) > 1 or not isinstance(test.ops[0], _UP_TO):
+        sides = faced(loop.test, _UP_TO)
+        if sides is None:
             return False
-        bound, text = self.kinds.constant(test.comparators[0]), ast.unparse(test.left)
+        bound, text = self.kinds.constant(sides[1]), ast.unparse(sides[0])
         moves = (added(s) for s in loop.body)
         return (
             bound is not None and bound <= _SMALL and any(m and ast.unparse(m.target) == text for m in moves)
