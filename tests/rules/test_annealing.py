@@ -62,8 +62,6 @@ def test_a_formula_where_it_is_given() -> None:
     "value",
     [
         "epoch / 9",  # epochs are as many as before
-        "rows[count]",
-        "rows[count // 2]",
         "count",
         "count / len(ds)",  # measured by a rank's own
         "other / 1000",
@@ -72,6 +70,11 @@ def test_a_formula_where_it_is_given() -> None:
 )
 def test_what_goes_by_no_step_is_left(value: str) -> None:
     assert line_of(value)[0] == value
+
+
+def test_what_is_selected_by_steps_is_a_ranks_own() -> None:
+    assert line_of("rows[count]")[0] == "rows[own_count]"
+    assert line_of("rows[count // 2]")[0] == "rows[own_count // 2]"
 
 
 def test_what_no_step_is_given_is_left() -> None:

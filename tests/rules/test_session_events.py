@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .pairs import changes, doubts, plan_of, refused
-from .sessions import INIT, LOSS
+from .sessions import INIT, LOSS, RUN
 
 STEP = "step = tf.train.get_or_create_global_step()\n"
 TRAIN = "train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step={})\n"
@@ -362,3 +362,30 @@ def test_a_number_that_only_the_graph_knows_is_compared_in_it(every: str, test: 
     built = STEP + shown + "with tf.control_dependencies([shown]):\n    " + TRAIN.format("step")
     text = plan_of(LOSS + built + OPEN + "for a in batches():\n    sess.run(train, {x: a})\n").text
     assert f"tf.equal(step % {becomes}, 0)" in text
+
+
+def test_a_count_of_floats_is_told_where_it_is_read_and_goes_on_as_it_did() -> None:
+    counted = LOSS + (
+        "step = tf.Variable(1.0, trainable=False)\n"
+        "rate = tf.cond(step < 20.0, lambda: 0.01 * step, lambda: tf.train.polynomial_decay(0.1, step, 400.0))\n"
+        "update = tf.assign_add(step, 1.0)\n"
+        "with tf.control_dependencies([tf.train.AdamOptimizer(rate).minimize(loss), update]):\n"
+        "    train = tf.no_op()\n"
+    )
+    text = plan_of(counted + RUN).text
+    assert "tf.cond(step * hvd.size() < 20.0, lambda: 0.01 * (step * hvd.size())" in text
+    assert "tf.train.polynomial_decay(0.1, step, 400.0 / hvd.size())" in text
+    assert "tf.assign_add(step, 1.0)" in text  # else steps would count twice
+
+
+@pytest.mark.parametrize("update", ["tf.assign_add(heat, 0.01)", "tf.assign(heat, heat + 0.01)"])
+def test_a_number_that_is_no_count_goes_on_as_fast_and_its_bound_stays(update: str) -> None:
+    heated = LOSS + (
+        f"heat = tf.Variable(0.0, trainable=False)\nupdate = {update}\n"
+        "weight = tf.cond(heat > 0.5, lambda: 1.0, lambda: 0.5)\n"
+        "with tf.control_dependencies([tf.train.AdamOptimizer(0.1).minimize(loss * weight), update]):\n"
+        "    train = tf.no_op()\n"
+    )
+    text = plan_of(heated + RUN).text
+    assert "heat > 0.5," in text
+    assert "0.01 * hvd.size())" in text

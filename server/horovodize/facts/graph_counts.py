@@ -66,11 +66,17 @@ class GraphCounts:
 
     def _adds(self, call: ast.Call, variable: ast.expr, value: ast.expr) -> bool:
         if self.module.names.last(call.func) == "assign_add":
-            return isinstance(value, ast.Constant)
+            return _is_whole(value)
         plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
         return (
             plus
             and isinstance(value, ast.BinOp)
             and ast.unparse(value.left) == ast.unparse(variable)
-            and isinstance(value.right, ast.Constant)
+            and _is_whole(value.right)
         )
+
+
+def _is_whole(e: ast.expr) -> bool:
+    """Whether a number is one that a count goes on by: 1 or 32, also as 1.0; not 0.01, by which a temperature does."""
+    number = e.value if isinstance(e, ast.Constant) else None
+    return isinstance(number, int) or (isinstance(number, float) and number.is_integer())

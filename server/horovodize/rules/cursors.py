@@ -8,6 +8,7 @@ goes on while there is a batch left for the last rank.
 from __future__ import annotations
 
 import ast
+import itertools
 
 from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.plan import Decision
@@ -123,11 +124,18 @@ def select_beside(draft: Draft, driver: Driver, rule: str) -> None:
     """Lets each rank select by its own cursor what comes beside the rows that a loop goes through."""
     first = driver.loop.body[0]
     for cursor in cursors_of(draft.facts.feeding, driver):
+        if cursor.uses.selecting and all(_is_tested(draft, use) for use in cursor.uses.selecting):
+            continue  # `weights[step > 50]` goes by how much has been seen
         steady = cursor.step is not None and draft.can_insert(first)
         if steady and own_numbers.can_give(draft, cursor.uses):
             _select(draft, driver.loop, [cursor], rule, "")
         else:
             draft.ask(rule, driver.loop, _WHAT, WHY, _BESIDE.format(name=cursor.name))
+
+
+def _is_tested(draft: Draft, use: ast.AST) -> bool:
+    around = itertools.takewhile(lambda a: isinstance(a, ast.expr), draft.syntax.ancestors(use))
+    return any(isinstance(a, ast.Compare) for a in around)
 
 
 def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str) -> None:

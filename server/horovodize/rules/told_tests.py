@@ -52,7 +52,10 @@ def tell(draft: Draft, test: ast.expr) -> bool:
         return False
     if named and not only_shows(draft, test):  # `heat *= 0.995`, `if heat < 0.1:`
         for side in named:
-            decays.follow(draft, side, rule="G5")
+            if (
+                not draft.was(side, OfAll) and counted.of(draft, side) is None
+            ):  # a count is told where it is read
+                decays.follow(draft, side, rule="G5")
     for read in reads:
         edits = counted.read_as_all(draft, read, "G5")
         draft.change("G5", read, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
