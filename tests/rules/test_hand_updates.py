@@ -315,3 +315,19 @@ def test_a_corrected_mean_of_gradients_in_a_name_is_refused() -> None:
         "m.assign(g)", "h = g / (1 - 0.9 ** t)"
     )
     refused(TF + code, "HVD202", "by hand")
+
+
+def test_a_power_in_the_loss_is_no_correction() -> None:
+    """A curve that is fitted: what is raised to the power of a variable is a part of the loss."""
+    code = """
+rows = tf.constant([1.0, 2.0])
+a, b = tf.Variable(0.0), tf.Variable(0.0)
+rate = 0.01
+for epoch in range(50):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((a * rows**b - 1.0) ** 2)
+    gradients = tape.gradient(loss, [a, b])
+    a.assign_sub(gradients[0] * rate)
+    b.assign_sub(gradients[1] * rate)
+"""
+    assert "tape = hvd.DistributedGradientTape(tape)" in plan_of(TF + code).text

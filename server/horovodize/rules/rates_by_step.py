@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counters import within
 from horovodize.plan import Decision
-from horovodize.rules import bias_corrections, counted, decays, measured, tables_by_step
+from horovodize.rules import bias_corrections, counted, decays, measured, named_tests, tables_by_step
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rate_reads import places, reads
@@ -191,19 +191,31 @@ def _by_batches(draft: Draft, setting: ast.AST) -> bool:
 def _is_at_counted(draft: Draft, setting: ast.AST) -> bool:
     """Whether a rate is set at certain steps of a count only: `if self.steps == 500: optimizer.learning_rate = 0.001`."""
     return any(
-        arm == "body" and any(_is_at_numbers(draft, n) for n in ast.walk(test.test))
+        _is_at_numbers(draft, named_tests.behind(draft, test.test), arm == "body")
         for test, arm in draft.syntax.conditions(setting)
     )
 
 
-def _is_at_numbers(draft: Draft, n: ast.AST) -> bool:
-    """Whether a count, or what is left of its division, is compared with one number, or with some that can be seen."""
-    if not isinstance(n, ast.Compare) or len(n.ops) != 1:
-        return False
-    count = n.left.left if isinstance(n.left, ast.BinOp) and isinstance(n.left.op, ast.Mod) else n.left
-    seen = isinstance(n.comparators[0], (ast.Tuple, ast.List, ast.Set))
-    exact = isinstance(n.ops[0], ast.Eq) or (isinstance(n.ops[0], ast.In) and seen)
-    return exact and counted.of(draft, count) is not None
+def _is_at_numbers(draft: Draft, test: ast.AST, holds: bool) -> bool:
+    """Whether a count, or what is left of its division, is compared with one number, or with some that can be seen; `holds`:
+    whether the test has to hold."""
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            return _is_at_numbers(draft, test.operand, not holds)
+        case ast.BinOp(op=ast.Mod()) if not holds:
+            return _is_count(draft, test)
+        case ast.BoolOp(op=ast.And()) if holds:
+            return any(_is_at_numbers(draft, part, holds) for part in test.values)
+        case ast.Compare(ops=[op], comparators=[number]) if isinstance(op, ast.Eq if holds else ast.NotEq):
+            return _is_count(draft, test.left) or _is_count(draft, number)
+        case ast.Compare(ops=[op], comparators=[ast.Tuple() | ast.List() | ast.Set()]):
+            return isinstance(op, ast.In if holds else ast.NotIn) and _is_count(draft, test.left)
+    return False
+
+
+def _is_count(draft: Draft, e: ast.expr) -> bool:
+    divided = e.left if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod) else e
+    return counted.of(draft, divided) is not None
 
 
 def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) -> bool:

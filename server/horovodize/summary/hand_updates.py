@@ -195,10 +195,16 @@ class HandUpdates:
         return made and not self._goes_by_turns(change)
 
     def _goes_by_turns(self, e: ast.expr) -> bool:
-        """Whether something is raised to the power of a count: `m / (1 - 0.9 ** t)` corrects by how many steps a rank took."""
+        """Whether something is raised to the power of a count: `m / (1 - 0.9 ** t)` corrects by how many steps a rank took.
+        What the loss raises is no correction."""
+        values = self.module.values
+        of_losses = set(values.depends(self.gradients_of(e), 200))
         return any(
-            isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow) and not isinstance(n.right, ast.Constant)
-            for n in self.module.values.depends([e], 200)
+            isinstance(n, ast.BinOp)
+            and isinstance(n.op, ast.Pow)
+            and not isinstance(n.right, ast.Constant)
+            and n not in of_losses
+            for n in values.depends([e], 200)
         )
 
     def _lists(self, gradient: ast.Call) -> bool:
