@@ -284,3 +284,18 @@ def test_a_share_of_a_sequence_reads_with_as_many_workers_and_hears_of_epochs() 
     assert workers in text(SEQUENCE.format(BEGINS))
     assert begun in text(SEQUENCE.format(BEGINS))
     assert begun not in text(SEQUENCE.format(BEGINS), "2.15")
+
+
+def test_a_model_that_comes_compiled_and_is_compiled_again_later_averages_from_the_first_fit_on() -> None:
+    source = (
+        "import keras\nimport keras_nlp\nmodel = keras_nlp.models.BertClassifier.from_preset('tiny', num_classes=3)\n"
+        "model.fit(x, y)\nmodel.compile(keras.optimizers.Adam(5e-5), 'mse')\nmodel.fit(x, y)\n"
+    )
+    plan = distribute(summarize(Document(source)), Options(tensorflow="2.17"))
+    assert isinstance(plan, Plan)
+    wrapped = plan.text.index("model.optimizer = hvd.DistributedOptimizer(model.optimizer)")
+    assert (
+        wrapped < plan.text.index("model.fit(") < plan.text.index("model.compile(hvd.DistributedOptimizer(")
+    )
+    assert plan.text.count("hvd.DistributedOptimizer(") == 2
+    assert any("compiled in another file" in c.doubt for c in plan.changes)

@@ -32,7 +32,7 @@ from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
 from horovodize.source.project import ProjectDocument
 from horovodize.summary.sites import Compile, Fit
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, position
 from horovodize.summary.unpacking import unpacks
 
 _WHY = "`fit` then applies gradients that are averaged over all ranks."
@@ -151,13 +151,22 @@ def is_compiled_here(draft: Draft, fit: Fit) -> bool:
 
 def _is_of(draft: Draft, fit: Fit, site: Compile) -> bool:
     """Whether a `compile` is that of the model that is fitted, as far as can be told, and it can be seen what with."""
-    if not site.optimizers and unpacks(site.call):
+    if not site.optimizers and unpacks(site.call) or _comes_later(draft, fit, site):
         return False
     made = set(draft.values.calls(fit.model))
     if ast.unparse(site.model) == ast.unparse(fit.model) or made & set(draft.values.calls(site.model)):
         return True
     owner = draft.syntax.owner(site.call)
     return owner is not None and any(draft.values.callee(c) is owner for c in made)  # it compiles itself
+
+
+def _comes_later(draft: Draft, fit: Fit, site: Compile) -> bool:
+    """Whether a `compile` stands after a `fit` that runs once, before it: that model came compiled."""
+    syntax = draft.syntax
+    top = all(syntax.function(call) is None and not syntax.loops(call) for call in (fit.call, site.call))
+    return (
+        top and not isinstance(draft.document, ProjectDocument) and position(site.call) > position(fit.call)
+    )
 
 
 def _where(draft: Draft, node: ast.AST) -> str:
