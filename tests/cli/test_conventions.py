@@ -236,3 +236,18 @@ def test_the_hook_of_pre_commit_leaves_out_what_settings_exclude(root: Path, fol
     (folder / "pyproject.toml").write_text("[tool.horovodize]\nexclude = ['old/']\n")
     paths = [os.path.join("old", "both.py"), "train.py"]
     assert command(folder, "check", "--force-exclude", *paths).returncode == 0
+
+
+def test_a_question_for_several_places_is_asked_once(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
+    (tmp_path / "asked.py").write_text(
+        head + "args = read()\nmodel.fit(**args)\nmodel.fit(**args)\nmodel.fit(**args)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run("distribute", "asked.py")
+    assert result.out.startswith("# To confirm before training: K3 lines 5, 6, 7\n")
+    [line] = [line for line in result.err.splitlines() if "K3 to confirm" in line]
+    assert line.startswith("asked.py:5:1: ")
+    assert line.endswith(" (also lines 6, 7)")

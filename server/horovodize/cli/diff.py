@@ -22,9 +22,11 @@ _WIDTH = 108
 def print_reasons(plan: Plan, console: Console) -> None:
     """What is asked, how each step is scaled, then what is changed, each with its lines and its reason once: as comment lines,
     which tools that apply diffs pass over."""
-    asked = [f"{c.rule} {plan.document.place(c.span.start).line_words}" for c in plan.to_confirm]
+    asked: dict[str, list[Change]] = {}
+    for change in plan.to_confirm:
+        asked.setdefault(change.rule, []).append(change)
     if asked:
-        listed = "; ".join(dict.fromkeys(asked))
+        listed = "; ".join(f"{rule} {places(plan, changes)}" for rule, changes in asked.items())
         console.line(f"# {console.paint(f'To confirm before training: {listed}', 'yellow', 'bold')}")
     by_sentence: dict[str, list[str]] = {}
     for scaling in plan.scalings:
@@ -42,13 +44,13 @@ def print_reasons(plan: Plan, console: Console) -> None:
         change = changes[0]
         confirm = "" if change.sure else console.paint(" (to confirm)", "yellow", "bold")
         rule = console.paint(change.rule, "cyan", "bold")
-        console.line(f"# {rule} {_places(plan, changes)}: {console.paint(change.what, 'bold')}{confirm}")
+        console.line(f"# {rule} {places(plan, changes)}: {console.paint(change.what, 'bold')}{confirm}")
         for text in (change.why, f"To confirm: {change.doubt}" if change.doubt else ""):
             for part in _wrapped(text):
                 console.line(console.paint(f"#    {part}", "dim"))
 
 
-def _places(plan: Plan, changes: Sequence[Change]) -> str:
+def places(plan: Plan, changes: Sequence[Change]) -> str:
     """ "line 3", "lines 3, 7, 9", "cell 1, line 3; cell 2, line 1" """
     found = list(dict.fromkeys(str(plan.document.place(c.span.start).line_words) for c in changes))
     if len(found) > 1 and all(words.startswith("line ") for words in found):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from horovodize.cli.notebooks import Made
     from horovodize.distribute_together import Covered
     from horovodize.options import Options
-    from horovodize.plan import Plan, Refusal, Unchanged
+    from horovodize.plan import Change, Plan, Refusal, Unchanged
     from horovodize.running.source_map import SourceMap
     from horovodize.source import Document, Edit, UndecodableSource
     from horovodize.summary import ModuleSummary
@@ -415,11 +415,15 @@ class _Distribute:
 
     def _tell(self, plan: Plan) -> None:
         """What a person must still look at."""
+        from horovodize.cli.diff import places
+
         document = plan.document
-        for change in plan.changes:
-            if not change.sure:
-                doubt = f"to confirm: {change.doubt or change.what}"
-                self.console.at_span(document, change.span, change.rule, doubt, "yellow")
+        asked: dict[tuple[str, str], list[Change]] = {}  # one question, however many places it is asked at
+        for change in plan.to_confirm:
+            asked.setdefault((change.rule, change.doubt or change.what), []).append(change)
+        for (rule, doubt), changes in asked.items():
+            others = f" (also {places(plan, changes[1:])})" if changes[1:] else ""
+            self.console.at_span(document, changes[0].span, rule, f"to confirm: {doubt}{others}", "yellow")
         for note in plan.notes:
             self.console.at_span(document, note.span, note.rule, f"note: {note.message}", "blue")
 
