@@ -394,9 +394,10 @@ class Calls:
 
     def _is_plain(self, func: ast.Attribute) -> bool:
         """Whether a method gives no more than the object that it is called on holds."""
-        if func.attr in _PURE or any(
-            part in ast.unparse(func.value).lower().split(".") for part in _SETTINGS
-        ):
+        if func.attr in _PURE:
+            return True
+        written = ast.unparse(func.value).lower().split(".")
+        if any(part in written for part in _SETTINGS):
             return True
         made = [self.names.of(c.func) for c in self.values.calls(func.value)]
         if made and all(name is not None and is_known(name) for name in made):

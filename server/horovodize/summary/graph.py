@@ -261,8 +261,12 @@ class Graph:
         while todo:
             e = todo.pop()
             seen.add(e)
-            found = self.values.origins(e)  # a part of what has no parts to be seen is of another return
-            origins = [o.node for o in found if not o.path] or [o.node for o in found]
+            found = self.values.origins(e)
+            if any(
+                b.path for b in self.values.bindings(e)
+            ):  # of several that are returned: not of a return that has one
+                found = [o for o in found if not o.path] or found
+            origins = [o.node for o in found]
             if not all(map(self._trains, origins)):
                 continue
             parts = self._parts(o) if len(origins) == 1 and isinstance(o := origins[0], ast.expr) else []
