@@ -121,3 +121,42 @@ def test_a_test_that_all_ranks_answer_alike_is_no_test_of_the_rank() -> None:
     text = "import tensorflow as tf\nimport horovod.tensorflow as hvd\nhvd.init()\nif {}:\n    hvd.allreduce(tf.ones(1))\n"
     assert "HVD313" not in codes(text.format("hvd.rank() >= 0"))
     assert "HVD313" in codes(text.format("hvd.rank() > 0"))
+
+
+STEP = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+
+def step(x, first):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+
+
+@hvd.elastic.run
+def train(state):
+    for i, x in enumerate(batches):
+        step(x, i == 0)
+
+
+train(state)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "found"), [("i == 0", False), ("i >= 0", True), ("i > 0", True), ("i % 9 == 0", False)]
+)
+def test_a_flag_that_is_given_is_what_the_caller_asks(test: str, found: bool) -> None:
+    assert ("HVD307" in codes(STEP.replace("i == 0", test))) is found
+
+
+def test_all_ranks_run_what_is_elastic() -> None:
+    assert "HVD304" not in codes(STEP)
+    assert "HVD304" in codes(STEP.replace("    tape = hvd.DistributedGradientTape(tape)\n", ""))

@@ -325,7 +325,10 @@ def _is_true(context: Context, around: ast.AST, field: str) -> bool:
     if answer is not None or field == "orelse":
         return answer is (field == "body")
     nodes = [o.node for o in context.values.origins(around.test)]
-    return bool(nodes) and all(isinstance(n, ast.Constant) and n.value is True for n in nodes)
+    certain = context.facts.certain_tests
+    return bool(nodes) and all(
+        isinstance(n, ast.expr) and certain.answer(n, in_the_end=True) is True for n in nodes
+    )
 
 
 RESTRICTION = Restriction(
