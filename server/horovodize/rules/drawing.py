@@ -226,7 +226,7 @@ def _is_known(draft: Draft, call: ast.Call) -> bool:
 
 def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
     """Whether a call makes something of the batch that the loop iterates, or selects: `get_batch(batch, model)`."""
-    if isinstance(driver.loop, ast.While) or not has_rows(driver):
+    if isinstance(driver.loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
         return False
     own = {n.id for n in ast.walk(driver.loop.target) if isinstance(n, ast.Name)}
     own |= draft.facts.dealt.names(driver)
