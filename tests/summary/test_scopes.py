@@ -154,3 +154,23 @@ def test_every_identifier_is_taken() -> None:
         "import q.r\ndef f(a, *b, c=1, **d):\n    global e\n    e = lambda g: h\nclass i: j = 2\nfor k in l: pass\n"
     )
     assert m.scopes.all_names() >= set("qfabcdeghijkl")
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        # Each turn ends with another value than it adds up.
+        ("a = 1\nwhile look(a):\n    a = 2\n    for b in c:\n        a += b\n    a = f(a)", ["1", "f(a)"]),
+        ("a = 1\nfor b in c:\n    look(a)\n    if b:\n        a = 2\n    a = 3", ["1", "3"]),
+        # Unless it may not come there, or another loop goes on from within.
+        ("a = 1\nwhile look(a):\n    a = 2\n    if b:\n        continue\n    a = 3", ["1", "2", "3"]),
+        ("a = 1\nwhile look(a):\n    a = 2\n    if b:\n        a = 3", ["1", "2", "3"]),
+        ("a = 1\nwhile look(a):\n    a = 2\n    a += 3", ["1", "2", "3"]),
+        (
+            "a = 1\nfor d in e:\n    while look(a):\n        a = 2\n        if b:\n            break\n        a = 3",
+            ["1", "2", "3"],
+        ),
+    ],
+)
+def test_a_turn_begins_with_what_the_last_one_ended_with(source: str, values: list[str]) -> None:
+    assert seen(source) == values

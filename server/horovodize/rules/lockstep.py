@@ -97,7 +97,7 @@ def _keep(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
         resume.agree_on_restored(draft, loop.test)
         if cause_of(draft, loop.test, loop) is Cause.VALUE:
-            deciding_averages.decide_alike(draft, loop.test)
+            _ = means.decide_alike(draft, loop.test) or deciding_averages.decide_alike(draft, loop.test)
         cause = cause_of(draft, loop.test, loop)
         ends = isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not)
         flag = loop.test.operand if ends and isinstance(loop.test, ast.UnaryOp) else loop.test
@@ -165,11 +165,13 @@ def _is_caught(draft: Draft, raised: ast.Raise) -> bool:
 
 def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
     """`while i < n:` where ranks count to different numbers, or `i` selects the rows of a step: past the last of its own a rank
-    would be fed none."""
+    would be fed none. And `while loss > 0.1:`, which one rank's batch ends as its `break` would."""
     end = compared(loop.test, (ast.Lt, ast.LtE))
     if end is not None and counts_up(loop, ast.unparse(end[0])) and differing(draft, end[1]):
         return True
     read = {ast.unparse(n) for n in ast.walk(loop.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    if any(isinstance(r, Varies) and r.kind is Source.ROWS for r in differing(draft, loop.test)):
+        return True
     known = feeding(draft)
     around = [d for d in known.drivers if d.loop is loop or draft.syntax.inside(loop, d.loop)]
     return any(c.name in read for d in around for c in cursors_of(known, d))

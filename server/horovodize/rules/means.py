@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.over_rows import Over
 from horovodize.rules import keras_session
 from horovodize.rules.any_rank_test import differing
-from horovodize.rules.draft import Draft
-from horovodize.rules.own_measures import Measured, Total, can_be_averaged, leaves, measured_in, place
+from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.own_measures import (
+    Measured,
+    Total,
+    can_be_averaged,
+    leaves,
+    measured_in,
+    over_shares,
+    place,
+)
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 
@@ -45,9 +54,9 @@ def average(draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str
         mean = _helper(draft)
         if b.path:
             name = draft.module.text(b.anchor)
-            edits = draft.put_after(statement, [f"{name} = {mean}({name})"])
+            edits = draft.put_after(statement, [f"{name} = {mean}({name}){_of_all(draft, statement)}"])
         else:
-            edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", ")"))
+            edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", f"){_of_all(draft, statement)}"))
         draft.change(rule, statement, what, why, edits, doubt)
     return True
 
@@ -69,11 +78,18 @@ def _average(draft: Draft, measured: Measured) -> None:
         average(draft, measured, rule, _WHAT, _WHY)
     elif isinstance(measured, Total):
         if draft.once(f"averaged {measured.name}", measured.loop):
-            line = f"{measured.name} = {_helper(draft)}({measured.name})"
+            line = f"{measured.name} = {_helper(draft)}({measured.name}){_of_all(draft, measured.loop)}"
             draft.change(rule, measured.loop, _WHAT, _WHY, draft.put_after(measured.loop, [line]))
     elif draft.once("averaged", measured):
-        edits = Edit.around(draft.module.span(measured), f"{_helper(draft)}(", ")")
+        times = _of_all(draft, measured)
+        opening, closing = ("(", f"){times})") if times else ("", ")")
+        edits = Edit.around(draft.module.span(measured), f"{opening}{_helper(draft)}(", closing)
         draft.change(rule, measured, _WHAT, _WHY, edits)
+
+
+def _of_all(draft: Draft, at: ast.AST) -> str:
+    """What makes of a mean over ranks the sum over all rows, where each rank's loss is the sum over its share."""
+    return f" * {CORE}.size()" if over_shares(draft, at) is Over.SUM else ""
 
 
 def _helper(draft: Draft) -> str:

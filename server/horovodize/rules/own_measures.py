@@ -7,7 +7,9 @@ import ast
 from dataclasses import dataclass
 
 from horovodize.facts.answers import Varies
+from horovodize.facts.over_rows import Over
 from horovodize.facts.sources import Source
+from horovodize.rules import strong
 from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.lengths import growing
@@ -287,17 +289,16 @@ def _of_value(draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool) -> 
     if is_made and (not b.path or value is not b.value):
         behind = measured_in(draft, value, set(seen), number=is_number)
         by_name: tuple[type, ...] = (Binding, Total) if isinstance(value, ast.Name) else (Binding,)
-        if isinstance(value, ast.Name) and _is_parameter(draft, value):
-            by_name = (*by_name, ast.expr)  # averaged where it is passed
-        if behind is not None and all(isinstance(m, by_name) for m in behind):
+        if behind is not None and all(
+            isinstance(m, by_name)
+            or (isinstance(m, ast.expr) and not (is_number and draft.syntax.inside(m, value)))
+            for m in behind  # what is no part of this number is averaged where it is passed, or read
+        ):
             return behind
+    elif isinstance(value, ast.Call) and not is_number and not b.path:
+        return _answered(draft, value, seen)  # `stop = stopper(mean)`
     is_plain = is_number and isinstance(b.anchor, (ast.Name, ast.Attribute))
     return {b} if is_plain and _is_of_rows(draft, value) else None
-
-
-def _is_parameter(draft: Draft, name: ast.Name) -> bool:
-    bound = draft.module.scopes.reaching(name)
-    return bool(bound) and all(b.kind == "parameter" for b in bound)
 
 
 def _part(b: Binding) -> ast.expr:
@@ -365,8 +366,8 @@ def place(measured: Measured) -> ast.AST:
 
 
 def can_be_averaged(draft: Draft, measured: Measured, test: ast.expr | None = None) -> bool:
-    """Whether all ranks come there, and not with each step. test: what they decide alike then: `if meter.avg < best: best =
-    meter.avg`"""
+    """Whether all ranks come there, and not with each step, unless each is one that one process took, too. test: what they
+    decide alike then: `if meter.avg < best: best = meter.avg`"""
     at = place(measured)
     if not can_agree(draft, at, test):
         return False
@@ -374,12 +375,33 @@ def can_be_averaged(draft: Draft, measured: Measured, test: ast.expr | None = No
         statement = measured.statement
         if not isinstance(statement, ast.stmt) or not draft.can_put_after(statement):
             return False
+    if over_shares(draft, at) is not None:
+        return True
     if _is_with_each_step(draft, at):
         return False
     loops = draft.syntax.loops(at)
     if not any(driver.loop in loops[:1] for driver in feeding(draft).drivers):
         return True
     return any(draft.syntax.inside(test, loops[0]) for test, _ in draft.syntax.conditions(at))
+
+
+def over_shares(draft: Draft, at: ast.AST) -> Over | None:
+    """What the loss of the steps of a loop around a place is over the rows of which each rank has a share: a mean or a sum
+    (strong scaling). None where ranks take steps on batches of their own."""
+    around, found = set(draft.syntax.loops(at)), set[Over | None]()
+    updates = (u.call for u in draft.sites.updates if u.step_of is None)
+    for site in (*updates, *(run.call for run in draft.sites.graph.trainings)):
+        if not any(around & set(frame.loops) for way in draft.drive.ways(site) for frame in way):
+            continue
+        match strong.scaling(draft, site):
+            case strong.Scaling.STRONG:
+                found.add(draft.facts.steps.of(site).over)
+            case strong.Scaling.GLOBAL:
+                found.add(draft.facts.batches.of(site).over)
+            case _:
+                found.add(None)
+    over = found.pop() if len(found) == 1 else None
+    return over if over in (Over.MEAN, Over.SUM) else None
 
 
 def _is_with_each_step(draft: Draft, at: ast.AST) -> bool:

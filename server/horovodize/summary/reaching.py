@@ -30,6 +30,8 @@ def reaching(syntax: Syntax, every: Sequence[Binding], use: ast.Name) -> list[Bi
     if (loops and not dominated) or not found or _carried(syntax, found, loops):
         for binding in every:  # values of an earlier turn of a loop around the use
             if binding not in found and binding.kind != "parameter":
+                if _is_bound_again(syntax, binding, every, loops):
+                    continue
                 if not found or any(syntax.inside(binding.statement, loop) for loop in loops):
                     # What comes later in the turn, or in the other arm of an `if`.
                     if not _before(binding, use, statement) or not paths(syntax, binding.statement, use)[0]:
@@ -41,6 +43,26 @@ def _may_be_skipped(syntax: Syntax, binding: Binding, use: ast.AST) -> bool:
     """Whether a use stands behind the loop that binds its name: that may have had no turn."""
     loop = binding.statement
     return binding.kind == "item" and isinstance(loop, LOOPS) and not syntax.inside(use, loop)
+
+
+def _is_bound_again(
+    syntax: Syntax, binding: Binding, every: Sequence[Binding], loops: Sequence[Loop]
+) -> bool:
+    """Whether each turn of a loop around a use gives the name another value after this one, which the next turn begins with:
+    `total` at the head of `while total > 1: … total += loss … total = total / n`."""
+    loop = next((loop for loop in loops if syntax.inside(binding.statement, loop)), None)
+    if loop is None:
+        return False
+    after = [
+        b
+        for b in every
+        if b.statement in loop.body and b.kind == "assign" and position(b.anchor) > end(binding.statement)  # type: ignore[arg-type]
+    ]
+    return bool(after) and not any(
+        isinstance(n, ast.Continue) or (isinstance(n, ast.Break) and loop is not loops[-1])
+        for n in syntax.every(ast.Continue, ast.Break)
+        if syntax.loops(n)[:1] == [loop] and position(n) < position(after[-1].statement)  # type: ignore[arg-type]
+    )
 
 
 def _carried(syntax: Syntax, found: list[Binding], loops: list[Loop]) -> bool:
