@@ -1,5 +1,5 @@
-"""G4, S5: what a loop's head goes by, `while not done:`, `while mean > 0.01:`, is decided by the mean of what ranks measured, as
-the test of a `break` is. A step's own loss ends the loop of all as soon as one rank's does. Where the rows of each step are
+"""G4, S5: what a loop's head goes by, `while not done:`, `while mean > 0.01:`, is decided by the mean of what ranks measured,
+as the test of a `break` is. A step's own loss ends the loop of all as soon as one rank's does. Where the rows of each step are
 divided (strong scaling), the mean is the loss of the step, and decides with each."""
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ BY_MEANS = {
     "a flag under a test": ("done, last = False, None\n", "not done", "",
                             "mean = np.mean(losses)\nif last and last - mean < 0.1: done = True\nlast = mean",
                             "mean = mean_over_ranks(np.mean(losses))"),
-    "a flag that goes on": ("going, last = True, 1e9\n", "going", "", "mean = np.mean(losses)\ngoing = mean < last\nlast = mean",
+    "a flag that goes on": ("going, last = True, 1e9\n", "going", "",
+                            "mean = np.mean(losses)\ngoing = mean < last\nlast = mean",
                             "mean = mean_over_ranks(np.mean(losses))"),
     "two turns": ("last, mean = 9.0, 8.0\n", "last - mean > 0.1", "last = mean\n", "mean = np.mean(losses)",
                   "mean = mean_over_ranks(np.mean(losses))"),
     "a list": ("means = [9.0, 8.0]\n", "means[-2] - means[-1] > 0.1", "", "means.append(np.mean(losses))",
                "mean_over_ranks(means[-2]) - mean_over_ranks(means[-1])"),
-    "a sum": ("total = 9.0\n", "total / 8 > 0.01", "total = 0.0\n", "total = sum(losses)", "total = mean_over_ranks(sum(losses))"),
+    "a sum": ("total = 9.0\n", "total / 8 > 0.01", "total = 0.0\n", "total = sum(losses)",
+              "total = mean_over_ranks(sum(losses))"),
     "a stopper": (STOPPER + "stop = False\n", "not stop", "", "stop = stopper(np.mean(losses))",
                   "stop = stopper(mean_over_ranks(np.mean(losses)))"),
     "a dictionary": (STATE, "not state['stop']", "", "after(np.mean(losses))", "after(mean_over_ranks(np.mean(losses)))"),
@@ -118,3 +120,34 @@ def test_sums_over_shares_are_added_up(loop: str) -> None:
     text = plan_of(WHOLE.format("sum") + loop).text
     assert "loss = mean_over_ranks(step(split_rows(a))) * hvd.size()" in text
     assert "any_rank(" not in text
+
+
+RESUMED = """\
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4).repeat()
+ckpt = tf.train.Checkpoint(model=model, opt=opt, step=tf.Variable(0))
+manager = tf.train.CheckpointManager(ckpt, "ck", max_to_keep=3)
+ckpt.restore(manager.latest_checkpoint)
+LAST = 300
+for x, y in ds.take(LAST - int(ckpt.step)):
+    step(x, y)
+    ckpt.step.assign_add(1)
+    done = int(ckpt.step)
+    if done == {}:
+        manager.save()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "test"),
+    [
+        (
+            "LAST",
+            "done <= LAST < done + hvd.size()",
+        ),  # no rank comes to 300 where size() doesn't divide what is left
+        ("100", "100 <= done < 100 + hvd.size()"),
+    ],
+)
+def test_the_last_of_the_steps_that_are_left_comes(number: str, test: str) -> None:
+    text = plan_of(TAPE + RESUMED.format(number)).text
+    assert "ds.take((LAST - int(ckpt.step)) // hvd.size())" in text
+    assert test in text

@@ -12,6 +12,7 @@ from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.resume import amount_of
 from horovodize.source import Edit, Span
+from horovodize.source.nodes import walk
 
 _WHAT = "Let it happen also where the count steps over the number"
 _RATIO = "Let updates go with each other as before"
@@ -275,14 +276,25 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     text = draft.module.text(right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
     by, doubt = _goes_on_by(draft, test, left)
-    if turn is not None and _is_of_this_turn(
-        draft, left, turn
+    is_turn = turn is not None and _is_of_this_turn(draft, left, turn)
+    if is_turn or _ends_its_loop(
+        draft, test, right
     ):  # by the last of the turns, too: at the end none comes later
         count = draft.module.text(left)
         edits = _around(draft, left, right, opening, f" <= {text} < {count} + {by}{closing}")
     else:
         edits = _around(draft, left, right, f"{opening}{text} <= ", f" < {text} + {by}{closing}")
     draft.change("G5", test, _WHAT, _WHY, edits, doubt)
+
+
+def _ends_its_loop(draft: Draft, test: ast.expr, number: ast.expr) -> bool:
+    """Whether a number is the last that is counted to: `n` of `for batch in data.take(n - int(step)):`, which has its whole
+    share of turns, and no part of another."""
+    name = ast.unparse(number)
+    heads = [loop.iter for loop in draft.syntax.loops(test) if isinstance(loop, ast.For)]
+    return not isinstance(number, ast.Constant) and any(
+        ast.unparse(n) == name for h in heads for n in walk(h)
+    )
 
 
 def _is_plain(e: ast.expr) -> bool:
