@@ -199,9 +199,9 @@ for step in range(600):
 @pytest.mark.parametrize(
     ("decision", "told"),
     [
-        ("if loss > last: rate *= 0.5", "if any_rank(loss > last): rate *= 0.5"),
-        ("if loss < 0.1: break", "if any_rank(loss < 0.1): break"),
-        ("if loss < 0.1 and step > 9: break", "if any_rank(loss < 0.1 and step > 9): break"),
+        ("if loss > last: rate *= 0.5", "if mean_over_ranks(loss) > last: rate *= 0.5"),
+        ("if loss < 0.1: break", "if mean_over_ranks(loss) < 0.1: break"),
+        ("if loss < 0.1 and step > 9: break", "if mean_over_ranks(loss) < 0.1 and step > 9: break"),
         ("if step > 500: break", "if step > 500: break"),
         ("if len(x) > 9 and step == 100: rate *= 0.5", "if len(x) > 9 and step == 100: rate *= 0.5"),
         ("if tf.norm(g) < 1e-3: break", "if tf.norm(g) < 1e-3: break"),  # averaged
@@ -209,7 +209,7 @@ for step in range(600):
 )
 def test_ranks_decide_together_by_the_loss_of_rows_that_are_divided(decision: str, told: str) -> None:
     assert f"    {told}\n" in plan_of(ALL_ROWS.format(decision)).text
-    assert "if any_rank" not in plan_of(ALL_ROWS.format(decision), split_data=False).text
+    assert "over_ranks" not in plan_of(ALL_ROWS.format(decision), split_data=False).text
 
 
 # ---------------------------------------------------------------------- in a function, and by what keeps gradients

@@ -151,3 +151,19 @@ def test_the_last_of_the_steps_that_are_left_comes(number: str, test: str) -> No
     text = plan_of(TAPE + RESUMED.format(number)).text
     assert "ds.take((LAST - int(ckpt.step)) // hvd.size())" in text
     assert test in text
+
+
+@pytest.mark.parametrize("loss", ["loss", "value"])
+def test_the_loss_that_a_tape_follows_stays_as_it_is(loss: str) -> None:
+    """Averaged under the tape, gradients would be those of the average; after it, there would be none."""
+    start = WHOLE.format("mean").partition("def step")[0]
+    loop = (
+        "last = 9.0\nfor i in range(99):\n    with tf.GradientTape() as tape:\n"
+        "        {0} = tf.reduce_mean(tf.square(w * a))\n"
+        "    opt.apply_gradients(zip(tape.gradient({0}, [w]), [w]))\n"
+        "    if last - {0} < 0.1:\n        break\n    last = {0}\n"
+    )
+    text = plan_of(start + loop.format(loss)).text
+    assert f"        {loss} = tf.reduce_mean(tf.square(w * share_rows(a)))\n" in text
+    assert f"    if last - mean_over_ranks({loss}) < 0.1:\n" in text
+    assert f"    last = mean_over_ranks({loss})\n" in text

@@ -61,6 +61,8 @@ def measured_in(
         total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
         if total is not None:
             of_leaf = {total}
+        elif is_number and isinstance(leaf, ast.Name) and _is_differentiated(draft, leaf):
+            of_leaf = {leaf}  # where it is read: the loss that a tape follows stays as it is
         elif isinstance(leaf, (ast.Name, ast.Attribute)) or _is_item(leaf):
             of_leaf = _set_by(draft, leaf, seen, is_number)
             if (
@@ -402,6 +404,23 @@ def over_shares(draft: Draft, at: ast.AST) -> Over | None:
                 found.add(None)
     over = found.pop() if len(found) == 1 else None
     return over if over in (Over.MEAN, Over.SUM) else None
+
+
+def _is_differentiated(draft: Draft, name: ast.Name) -> bool:
+    """Whether gradients of a value are taken under a name, or it is set while a tape looks on."""
+    function = draft.syntax.function(name)
+    taken = draft.sites.method_calls("gradient", "minimize")
+    given = [e for c in taken if draft.syntax.function(c) is function for e in c.args[:1]]
+    if any(isinstance(e, ast.Name) and e.id == name.id for e in given):
+        return True
+    within = [
+        a
+        for b in draft.module.scopes.reaching(name)
+        for a in draft.syntax.ancestors(b.statement)
+        if isinstance(a, ast.With) and draft.syntax.function(a) is function
+    ]
+    tapes = [i.context_expr for w in within for i in w.items]
+    return any(isinstance(t, ast.Call) and draft.names.last(t.func) == "GradientTape" for t in tapes)
 
 
 def _is_with_each_step(draft: Draft, at: ast.AST) -> bool:
