@@ -95,8 +95,8 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
     own: where an optimizer's rate, or a variable, is set to it"""
     found = False
     for setting in (*([own] if own is not None else []), *_on_the_way(draft, number)):
-        if draft.was(setting.place, Strided) or _selects(draft, setting):
-            continue  # counts the steps, or the rows, of all ranks; or says where they are
+        if draft.was(setting.place, Strided) or _selects(draft, setting) or _is_graph_count(draft, setting):
+            continue  # counts the steps, or the rows, of all ranks, or says where they are; or is told where it is read
         parts = _parts(draft, setting)
         is_told = parts is not None and _tell(draft, setting, parts, rule)
         found = found or is_told
@@ -106,6 +106,11 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
             if draft.once("goes on", setting.place):
                 draft.ask(rule, setting.value, _STEP, _WHY_STEP, _UNSEEN)
     return found
+
+
+def _is_graph_count(draft: Draft, setting: Setting) -> bool:
+    """Whether an operation of a graph counts steps: `tf.assign_add(step, 1.0)`, by floats, too."""
+    return isinstance(setting.place, ast.Call) and counted.of(draft, setting.kept) is not None
 
 
 def _selects(draft: Draft, setting: Setting) -> bool:
