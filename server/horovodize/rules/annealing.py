@@ -89,6 +89,10 @@ def _objectives(draft: Draft) -> Iterator[ast.expr]:
             value for f in functions if isinstance(f, CALLABLES) for value in draft.values.returned(f)
         ]
         yield from computed or ([loss] if loss is not None else [])
+    for op in draft.sites.method_calls("minimize", "compute_gradients") if draft.in_graph else ():
+        loss = argument(op, "loss", 0)
+        if loss is not None:  # of a graph, which the fetched operation may only wait for
+            yield loss
 
 
 def _set(draft: Draft) -> Iterator[ast.expr]:

@@ -1,0 +1,86 @@
+"""C5, G5: variables that a graph adds to with each step, by whole numbers or floats: they count a rank's steps, and are told
+those of all ranks where they are read. What else gets them, as a session that fetches the rate, makes no difference."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+GRAPH = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+a = np.random.RandomState(0).rand(256, 4).astype("float32")
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.get_variable("w", [4, 1])
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w)))
+step = tf.Variable(0.0, trainable=False)
+rate = {rate}
+add = {add}
+opt = tf.train.MomentumOptimizer({by}, 0.9).minimize({target})
+with tf.control_dependencies([opt, add]):
+    train = tf.no_op()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(0, len(a), 8):
+        sess.run({fetched}, {{x: a[i:i + 8]}})
+"""
+ADDS = (
+    "tf.assign_add(step, 1.0)",
+    "tf.assign_add(step, 1)",
+    "step.assign_add(1.0)",
+    "tf.assign(step, step + 1.0)",
+)
+FETCHED = ("train", "[train, loss]", "[train, rate]", "[opt, add, rate]")
+
+
+def text_of(
+    add: str = ADDS[0], rate: str = "0.1", by: str = "rate", target: str = "loss", fetched: str = "train"
+) -> str:
+    return plan_of(GRAPH.format(add=add, rate=rate, by=by, target=target, fetched=fetched)).text
+
+
+@pytest.mark.parametrize("add", ADDS)
+@pytest.mark.parametrize("fetched", FETCHED)
+def test_a_rate_is_told_once(add: str, fetched: str) -> None:
+    text = text_of(add, "0.1 * (1.0 - step / 100.0)", fetched=fetched)
+    assert "rate = 0.1 * (1.0 - step * hvd.size() / 100.0)\n" in text
+    assert f"add = {add}\n" in text
+
+
+@pytest.mark.parametrize("add", ADDS)
+@pytest.mark.parametrize("fetched", FETCHED)
+def test_a_schedule_is_divided_once(add: str, fetched: str) -> None:
+    text = text_of(add, "tf.train.exponential_decay(0.1, step, 100, 0.9)", fetched=fetched)
+    assert "step, 100 / hvd.size(), 0.9)\n" in text
+    assert f"add = {add}\n" in text
+
+
+@pytest.mark.parametrize("add", ADDS)
+def test_a_warm_up_by_its_own_count(add: str) -> None:
+    decayed = "tf.train.polynomial_decay(0.1, step, 400.0)"
+    text = text_of(
+        add, f"tf.cond(step < 20.0, lambda: 0.1 * step / 20.0, lambda: {decayed})", fetched="[train, rate]"
+    )
+    assert "tf.cond(step * hvd.size() < 20.0, lambda: 0.1 * (step * hvd.size()) / 20.0, " in text
+    assert "tf.train.polynomial_decay(0.1, step, 400.0 / hvd.size())" in text
+    assert f"add = {add}\n" in text
+
+
+@pytest.mark.parametrize("fetched", ["train", "[opt, add]"])
+def test_what_losses_weigh_by_a_count_is_told(fetched: str) -> None:
+    weighed = "loss + tf.minimum(1.0, step / 100.0) * tf.reduce_sum(w)"
+    text = text_of(by="0.1", target=weighed, fetched=fetched)
+    assert weighed.replace("step", "step * hvd.size()") in text
+    assert "add = tf.assign_add(step, 1.0)\n" in text
+
+
+@pytest.mark.parametrize("fetched", ["train", "[opt, add]"])
+def test_what_goes_on_by_parts_of_one_goes_on_as_fast(fetched: str) -> None:
+    """No count: it is what the loss is weighed with."""
+    text = text_of(
+        "tf.assign_add(step, 0.01)", by="0.1", target="loss + step * tf.reduce_sum(w)", fetched=fetched
+    )
+    assert "add = tf.assign_add(step, 0.01 * hvd.size())\n" in text
+    assert "minimize(loss + step * tf.reduce_sum(w))" in text
