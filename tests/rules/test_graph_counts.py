@@ -84,3 +84,44 @@ def test_what_goes_on_by_parts_of_one_goes_on_as_fast(fetched: str) -> None:
     )
     assert "add = tf.assign_add(step, 0.01 * hvd.size())\n" in text
     assert "minimize(loss + step * tf.reduce_sum(w))" in text
+
+
+EAGER = """\
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+rate, part = tf.Variable(0.1), tf.Variable(0.0)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+for epoch in range(9):
+    for x, y in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) - y)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        {step}
+        opt.learning_rate.assign({given})
+    {epoch}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "told"),
+    [
+        ("rate.assign(rate * 0.999)", "rate", "rate.assign(rate * 0.999 ** hvd.size())"),
+        ("rate.assign_sub(1e-5)", "rate", "rate.assign_sub(1e-5 * hvd.size())"),
+        ("part.assign_add(1.0 / n)", "0.1 * 0.9 ** part", "part.assign_add(1.0 / n * hvd.size())"),
+        ("part.assign_add(1.0)", "0.1 * 0.9 ** part", "part.assign_add(1.0 * hvd.size())"),
+        ("rate.assign(0.01)", "rate", "rate.assign(0.01)"),
+    ],
+)
+def test_a_rate_in_a_variable_goes_on_as_fast(step: str, given: str, told: str) -> None:
+    text = plan_of(
+        "import tensorflow as tf\nn = 9\n" + EAGER.format(step=step, given=given, epoch="pass")
+    ).text
+    assert f"        {told}\n" in text
+
+
+def test_a_rate_in_a_variable_that_epochs_change_is_left() -> None:
+    text = plan_of(
+        "import tensorflow as tf\n" + EAGER.format(step="pass", given="rate", epoch="rate.assign(rate * 0.9)")
+    ).text
+    assert "    rate.assign(rate * 0.9)\n" in text
+    assert "opt.learning_rate.assign(rate * hvd.size())" in text

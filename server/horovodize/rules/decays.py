@@ -94,7 +94,7 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
 
     own: where an optimizer's rate, or a variable, is set to it"""
     found = False
-    for setting in (*([own] if own is not None else []), *_on_the_way(draft, number)):
+    for setting in (*([own] if own is not None else []), *_on_the_way(draft, number, rule)):
         if draft.was(setting.place, Strided) or _selects(draft, setting) or _is_graph_count(draft, setting):
             continue  # counts the steps, or the rows, of all ranks, or says where they are; or is told where it is read
         parts = _parts(draft, setting)
@@ -120,11 +120,13 @@ def _selects(draft: Draft, setting: Setting) -> bool:
     return any(cursor.name == name for d in around for cursor in cursors_of(feeding(draft), d))
 
 
-def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
-    """The statements that give the names that a rate is made of their values."""
+def _on_the_way(draft: Draft, rate: ast.expr, rule: str) -> Iterator[Setting]:
+    """The statements that give the names that a rate is made of their values, and what sets variables. (G5 finds those that
+    losses are made with by itself, where no graph is built.)"""
     seen = set[Binding]()
     for n in draft.values.depends([rate], _LIMIT):
-        if draft.in_graph and isinstance(n, ast.Call) and draft.names.last(n.func) in VARIABLES:
+        by_itself = draft.in_graph or rule == "C5"
+        if by_itself and isinstance(n, ast.Call) and draft.names.last(n.func) in VARIABLES:
             yield from _assigned(draft, n)
         if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
             continue
@@ -137,7 +139,7 @@ def _on_the_way(draft: Draft, rate: ast.expr) -> Iterator[Setting]:
 
 
 def _assigned(draft: Draft, variable: ast.Call) -> Iterator[Setting]:
-    """The operations of a graph that set a variable: `tf.assign(rate, rate * 0.99)`, `rate.assign_sub(1e-5)`."""
+    """What sets a variable, of a graph or eagerly: `tf.assign(rate, rate * 0.99)`, `rate.assign_sub(1e-5)`."""
     for call, kept, value in draft.facts.counters.graph_counts.settings(variable):
         last = draft.names.last(call.func)
         if last == "assign":
