@@ -47,9 +47,13 @@ class Quiet:
         assert opened is not None
         self.opened = opened
         self.work: dict[Hashable, Callable[[], None]] = {}
+        self.garbage = self
 
     def later(self, key: Hashable, seconds: float, work: Callable[[], None]) -> None:
         self.work[key] = work
+
+    def collect_later(self) -> None:
+        """There is little of it here."""
 
 
 def test_a_part_is_done_at_a_time_and_a_new_version_begins_anew() -> None:

@@ -66,7 +66,7 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
         selectors = _selectors(feeding, body, name)
         if driver.kind is not Kind.RANGE:  # what is given the loop's own batch, too, selects none
             own = _own_names(loop)
-            selectors = {s for s in selectors if not (isinstance(s, ast.Call) and variables.mentions(s, own))}
+            selectors = {s for s in selectors if not variables.mentions(_selected_from(s), own)}
         if not selectors:
             continue
         if fed is None:
@@ -75,6 +75,11 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
             continue
         found.append(_steady(feeding, loop, name) or Cursor(name))
     return found if isinstance(loop, ast.While) else _with_ends(feeding, loop, found)
+
+
+def _selected_from(selector: ast.AST) -> ast.AST:
+    """`y` of `y[:, column]`; of a call, all that it is given."""
+    return selector.value if isinstance(selector, ast.Subscript) else selector
 
 
 def deals_by_cursor(function: Function) -> bool:
