@@ -358,6 +358,7 @@ _TRACED = (
     + "for i in range(4):\n    step()\n"
 )
 _COMPILED = FIT.replace('"mse"', '"mse", jit_compile=True')
+_AVERAGED = "callbacks += [hvd.callbacks.MetricAverageCallback()]\n"
 # By code: the right text, and the faulty one.
 CASES: dict[str, list[tuple[str, str]]] = {
     "HVD303": [(_changed(START + FIT, ("hvd.init()\n", _PINS)), START + FIT)],
@@ -412,7 +413,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
         (WARM, _changed(WARM, ("Callback(0.01 * hvd.size(),", "Callback(0.01,"))),
         (SCHEDULED, _changed(SCHEDULED, ("epoch: 0.01 * hvd.size()", "epoch: 0.01"))),
     ],
-    "HVD312": [(PLATEAU, _changed(PLATEAU, ("callbacks += [hvd.callbacks.MetricAverageCallback()]\n", "")))],
+    "HVD312": [
+        (PLATEAU, _changed(PLATEAU, (_AVERAGED, ""))),
+        (PLATEAU, _changed(PLATEAU, (_AVERAGED, ""), ("model.compile", _AVERAGED + "model.compile"))),  # behind what reads it
+    ],
     "HVD316": [
         (RELOADED, _changed(RELOADED, ("hvd.load_model", "tf.keras.models.load_model"))),
         (RESUMED, _changed(RESUMED, ("hvd.load_model", "tf.keras.models.load_model"))),
@@ -438,13 +442,19 @@ import horovod.tensorflow as hvd
 
 hvd.init()
 """
-# By code: programs in which ranks wait for each other forever.
+_RUN = "            session.run(train)\n"
+_TAKEN = "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+_UNDER = _APPLIED.replace("gradients,", "tape.gradient(loss, model.trainable_variables),")
+# By code (and what is special about it): programs in which ranks wait for each other forever.
 STALLS: dict[str, str] = {
     "HVD311": START
     + 'if hvd.rank() == 0:\n    callbacks.append(tf.keras.callbacks.EarlyStopping("loss", patience=0, min_delta=1e9))\n'
     + FIT.replace("verbose=0", "verbose=0, epochs=9"),
     "HVD313": _ALONE
     + "if hvd.rank() == 0:\n    print(hvd.allreduce(tf.constant(1.0)))\nhvd.broadcast(tf.constant(2.0), 0)\n",
+    "HVD313: a session's step": _changed(BEGUN, (_RUN, "            if hvd.rank() == 0:\n    " + _RUN)),
+    "HVD331: a tape's step": START
+    + _changed(TAPE, (_APPLIED, "    if hvd.rank() == 0:\n    " + _UNDER), (_TAKEN, "")),
     "HVD331": _ALONE
     + "rows = tf.range(8.0)[hvd.rank() :: hvd.size()]\n"
     + "for step in range(9):\n    if float(tf.reduce_sum(rows)) > 12.5:\n        break\n    hvd.allreduce(rows)\n",
@@ -465,11 +475,16 @@ hvd.init()
 devices = tf.config.list_physical_devices("CPU")
 tf.config.set_visible_devices(devices[hvd.local_rank() + 1 :], "CPU")  # as other than the default as one of several GPUs
 """
-# By code: a program that does its work, the faulty one, which fails, and what that one says.
+# By code (and what is special about it): a program that does its work, the faulty one, which fails, and what that one says.
 FAILS: dict[str, tuple[str, str, str]] = {
     "HVD301": (
         _ALONE + "print(hvd.allreduce(tf.constant(1.0)))\n",
         _changed(_ALONE, ("hvd.init()\n", "")) + "print(hvd.allreduce(tf.constant(1.0)))\n",
+        "Horovod has not been initialized",
+    ),
+    "HVD301: late": (
+        _ALONE + "print(hvd.allreduce(tf.constant(1.0)))\n",
+        _changed(_ALONE, ("hvd.init()\n", "")) + "print(hvd.allreduce(tf.constant(1.0)))\nhvd.init()\n",
         "Horovod has not been initialized",
     ),
     "HVD322": (
