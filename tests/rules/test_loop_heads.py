@@ -116,8 +116,13 @@ def test_steps_on_shares_are_ended_by_the_loss_of_all_rows(loop: str) -> None:
 
 
 @pytest.mark.parametrize("loop", SHARES.values(), ids=SHARES)
-def test_sums_over_shares_are_added_up(loop: str) -> None:
-    text = plan_of(WHOLE.format("sum") + loop).text
+def test_sums_over_shares_are_added_up_and_asked_about(loop: str) -> None:
+    """An accuracy that the step gives, too, is a mean, which is not added up."""
+    plan = plan_of(WHOLE.format("sum") + loop)
+    text = plan.text
+    assert [change.doubt.partition(":")[0] for change in plan.to_confirm] == [
+        "the loss of these steps is a sum over rows, so this is added up over the ranks"
+    ]
     assert "loss = mean_over_ranks(step(split_rows(a))) * hvd.size()" in text
     assert "any_rank(" not in text
 

@@ -9,18 +9,12 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.horovod_use import HorovodUse
+from horovodize.summary.comparisons import flipped
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
 
 _LEAST = {"rank": 0, "local_rank": 0, "cross_rank": 0, "size": 2, "local_size": 1, "cross_size": 1}
-_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Gt: ast.Lt,
-    ast.GtE: ast.LtE,
-    ast.Lt: ast.Gt,
-    ast.LtE: ast.GtE,
-    ast.Eq: ast.Eq,
-    ast.NotEq: ast.NotEq,
-}
+_COMPARES = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 
 
 class CertainTests:
@@ -44,13 +38,11 @@ class CertainTests:
                 if decisive in answers:
                     return decisive
                 return None if None in answers else not decisive
-            case ast.Compare(ops=[op]) if type(op) in _MIRRORED:
+            case ast.Compare(ops=[op]) if isinstance(op, _COMPARES):
                 left, right = test.left, test.comparators[0]
                 found = self._compared(left, type(op), right, in_the_end)
                 return (
-                    found
-                    if found is not None
-                    else self._compared(right, _MIRRORED[type(op)], left, in_the_end)
+                    found if found is not None else self._compared(right, type(flipped(op)), left, in_the_end)
                 )
         return None
 
@@ -77,7 +69,7 @@ class CertainTests:
                 least is None
                 and isinstance(e.func, ast.Name)
                 and e.func.id == "len"
-                and self._is_builtin(e.func)
+                and self.module.scopes.is_builtin(e.func)
             ):
                 return 0
             return least
@@ -97,7 +89,7 @@ class CertainTests:
             return self._least(value)
         if kind != "item" or not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
             return None
-        if not self._is_builtin(value.func):
+        if not self.module.scopes.is_builtin(value.func):
             return None
         if value.func.id == "enumerate":
             start = argument(value, "start", 1)
@@ -110,9 +102,6 @@ class CertainTests:
         ):
             return 0 if len(value.args) == 1 else _constant(value.args[0])
         return None
-
-    def _is_builtin(self, name: ast.Name) -> bool:
-        return not self.module.scopes.lookup(name.id, name)
 
 
 def _constant(e: ast.expr) -> int | None:

@@ -27,6 +27,11 @@ from horovodize.summary.binding import Binding
 _WHAT = "Decide by the mean over all ranks"
 _WHY = "Each rank measures its own rows; the mean is what one process would have measured, and the same on all ranks."
 
+_OF_ALL = (
+    "the loss of these steps is a sum over rows, so this is added up over the ranks: right for that sum; let a mean, as an "
+    "accuracy is, be `mean_over_ranks(…)` alone"
+)
+
 
 def decide_alike(draft: Draft, test: ast.expr) -> bool:
     """Averages what ranks decide a test by, where each sets it by its own rows once an epoch or so, or every so many steps;
@@ -43,8 +48,11 @@ def decide_alike(draft: Draft, test: ast.expr) -> bool:
     return True
 
 
-def average(draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str = "") -> bool:
-    """`x = f()` → `x = mean_over_ranks(f())`, once; False where no statement can be put there."""
+def average(
+    draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str = "", times: str = ""
+) -> bool:
+    """`x = f()` → `x = mean_over_ranks(f())`, once; False where no statement can be put there. `times`: what makes more of it,
+    as text behind."""
     statement = b.statement
     if not isinstance(statement, ast.stmt) or b.value is None:
         return False
@@ -54,9 +62,9 @@ def average(draft: Draft, b: Binding, rule: str, what: str, why: str, doubt: str
         mean = _helper(draft)
         if b.path:
             name = draft.module.text(b.anchor)
-            edits = draft.put_after(statement, [f"{name} = {mean}({name}){_of_all(draft, statement)}"])
+            edits = draft.put_after(statement, [f"{name} = {mean}({name}){times}"])
         else:
-            edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", f"){_of_all(draft, statement)}"))
+            edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", f"){times}"))
         draft.change(rule, statement, what, why, edits, doubt)
     return True
 
@@ -73,23 +81,19 @@ def average_read(draft: Draft, e: ast.expr) -> None:
 
 
 def _average(draft: Draft, measured: Measured) -> None:
-    rule = draft.loop_rule
+    rule, mean = draft.loop_rule, _helper(draft)
+    is_sum = over_shares(draft, place(measured)) is Over.SUM  # of which each rank has that over its share
+    times, doubt = (f" * {CORE}.size()", _OF_ALL) if is_sum else ("", "")
     if isinstance(measured, Binding):
-        average(draft, measured, rule, _WHAT, _WHY)
+        average(draft, measured, rule, _WHAT, _WHY, doubt, times)
     elif isinstance(measured, Total):
         if draft.once(f"averaged {measured.name}", measured.loop):
-            line = f"{measured.name} = {_helper(draft)}({measured.name}){_of_all(draft, measured.loop)}"
-            draft.change(rule, measured.loop, _WHAT, _WHY, draft.put_after(measured.loop, [line]))
+            line = f"{measured.name} = {mean}({measured.name}){times}"
+            draft.change(rule, measured.loop, _WHAT, _WHY, draft.put_after(measured.loop, [line]), doubt)
     elif draft.once("averaged", measured):
-        times = _of_all(draft, measured)
         opening, closing = ("(", f"){times})") if times else ("", ")")
-        edits = Edit.around(draft.module.span(measured), f"{opening}{_helper(draft)}(", closing)
-        draft.change(rule, measured, _WHAT, _WHY, edits)
-
-
-def _of_all(draft: Draft, at: ast.AST) -> str:
-    """What makes of a mean over ranks the sum over all rows, where each rank's loss is the sum over its share."""
-    return f" * {CORE}.size()" if over_shares(draft, at) is Over.SUM else ""
+        edits = Edit.around(draft.module.span(measured), f"{opening}{mean}(", closing)
+        draft.change(rule, measured, _WHAT, _WHY, edits, doubt)
 
 
 def _helper(draft: Draft) -> str:

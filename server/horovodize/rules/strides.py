@@ -277,9 +277,8 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
     by, doubt = _goes_on_by(draft, test, left)
     is_turn = turn is not None and _is_of_this_turn(draft, left, turn)
-    if is_turn or _ends_its_loop(
-        draft, test, right
-    ):  # by the last of the turns, too: at the end none comes later
+    if is_turn or _ends_its_loop(draft, test, right):
+        # By the last of the turns, too: at the end none comes later.
         count = draft.module.text(left)
         edits = _around(draft, left, right, opening, f" <= {text} < {count} + {by}{closing}")
     else:
