@@ -125,3 +125,39 @@ def test_rows_that_count_for_all_ranks_are_compared_as_they_are(test: str) -> No
     text = plan_of(ROWS.format(test)).text
     assert f"        late = {test}\n" in text
     assert "        seen += len(x) * hvd.size()\n" in text
+
+
+BOLD = """\
+data = np.load("rows.npy")
+class Recommender:
+    def __init__(self):
+        self.last = None
+        self.least = 0.1
+    def train(self):
+        for epoch in range(50):
+            total = 0.0
+            for i in range(100):
+                _, l = sess.run([train, loss], {{x: data[i * 4:(i + 1) * 4]}})
+                {}
+            if self.is_worse(total):
+                break
+    def is_worse(self, total):
+        worse = {}
+        self.last = total
+        return worse
+Recommender().train()
+"""
+
+
+@pytest.mark.parametrize("test", ["total < self.last", "self.last > total", "total <= self.last * 2"])
+def test_a_sum_that_is_compared_with_that_of_the_epoch_before_stays(test: str) -> None:
+    text = plan_of(HEAD + BOLD.format("total += l", test)).text
+    assert test in text
+    assert "total * hvd.size()" not in text
+
+
+def test_a_sum_that_is_compared_with_a_number_of_the_object_is_that_of_all_ranks() -> None:
+    assert (
+        "total * hvd.size() < self.least"
+        in plan_of(HEAD + BOLD.format("total += l", "total < self.least")).text
+    )

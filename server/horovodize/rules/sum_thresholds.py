@@ -69,7 +69,7 @@ def _is_threshold(draft: Draft, e: ast.expr) -> bool:
             changed = (
                 b.kind in ("item", "augment") or b.path or draft.syntax.loops(b.statement) for b in bound
             )
-            return not any(changed) and counted.of(draft, e) is None
+            return not any(changed) and counted.of(draft, e) is None and not _is_of_rows(draft, e)
         case _:
             return False
 
@@ -120,8 +120,7 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
     """Whether what is added is something that each step gives, and isn't divided by a rank's number of steps already."""
     if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
         return False
-    found = draft.uniform.of_values.reasons(value)
-    if not any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found):
+    if not _is_of_rows(draft, value):
         return False  # a count, a cursor
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
     return not any(
@@ -130,6 +129,11 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
         for part in ast.walk(divisor)
         if isinstance(part, ast.expr)
     )
+
+
+def _is_of_rows(draft: Draft, e: ast.expr) -> bool:
+    """Whether a rank's own rows decide this: it is as large as the sum that it is compared with (`last = total`)."""
+    return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in draft.uniform.of_values.reasons(e))
 
 
 def _is_gathered(draft: Draft, listed: ast.expr, divided: list[Driver]) -> bool:
