@@ -331,6 +331,7 @@ def test_a_session_that_is_initialised_nowhere_is_refused() -> None:
 # ---------------------------------------------------------------------- batch-norm statistics
 
 
+DONE = "print('done')\n"
 NORMED = LOSS + (
     "h = tf.layers.batch_normalization(x, training=True)\n"
     "with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):\n"
@@ -375,7 +376,7 @@ def test_statistics_in_the_default_session() -> None:
     inner = "    tf.global_variables_initializer().run()\n"
     loop = "    for i in range(500):\n        train.run({x: draw()})\n"
     send = "    hvd.broadcast_global_variables(root_rank=0).run()\n"
-    sent(f"with tf.Session():\n{inner}{loop}", f"with tf.Session():\n{inner}{send}{loop}{send}", "", NORMED)
+    sent(f"with tf.Session():\n{inner}{loop}", f"with tf.Session():\n{inner}{send}{loop}{send}", DONE, NORMED)
 
 
 def test_statistics_of_an_object_whose_loop_is_elsewhere() -> None:
@@ -385,13 +386,13 @@ def test_statistics_of_an_object_whose_loop_is_elsewhere() -> None:
         "        return self.sess.run([train, loss], {x: draw()})\nmodel = Model()\n"
     )
     loop = "for i in range(500):\n    model.step()\n"
-    assert text(NORMED + model + loop).endswith(f"{loop}model.{SENT}")
+    assert text(NORMED + model + loop + DONE).endswith(f"{loop}model.{SENT}{DONE}")
 
 
 def test_statistics_of_a_session_that_is_passed() -> None:
     function = "def step(session):\n    session.run(train, {x: draw()})\n"
     loop = "for i in range(500):\n    step(sess)\n"
-    assert text(NORMED + function + "sess = tf.Session()\n" + INIT + loop).endswith(loop + SENT)
+    assert text(NORMED + function + "sess = tf.Session()\n" + INIT + loop + DONE).endswith(loop + SENT + DONE)
 
 
 def test_statistics_in_a_graph_of_their_own() -> None:
@@ -399,8 +400,8 @@ def test_statistics_in_a_graph_of_their_own() -> None:
         "    init =", "    h = tf.layers.batch_normalization(loss, training=True)\n    init ="
     )
     loop = "for i in range(500):\n    sess.run(train)\n"
-    after = text(normed + "sess = tf.Session(graph=graph)\nsess.run(init)\n" + loop)
-    assert after.endswith(loop + IN_GRAPH)
+    after = text(normed + "sess = tf.Session(graph=graph)\nsess.run(init)\n" + loop + DONE)
+    assert after.endswith(loop + IN_GRAPH + DONE)
     assert after.count(IN_GRAPH) == 2
 
 
@@ -409,9 +410,74 @@ def test_a_graph_that_is_finalised_has_one_broadcast_for_both() -> None:
         NORMED
         + "init = tf.global_variables_initializer()\ntf.get_default_graph().finalize()\nsess = tf.Session()\nsess.run(init)\n"
         + LOOP
+        + DONE
     )
     assert after.count("hvd.broadcast_global_variables(root_rank=0)") == 1
-    assert after.endswith(LOOP + "sess.run(broadcast)\n")
+    assert after.endswith(LOOP + "sess.run(broadcast)\n" + DONE)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "sess = tf.Session()\n" + INIT + LOOP,
+        "with tf.Session() as sess:\n" + textwrap.indent(INIT + LOOP, "    "),
+        "def main():\n"
+        + textwrap.indent("sess = tf.Session()\n" + INIT + LOOP, "    ")
+        + "if __name__ == '__main__':\n    main()\n",
+    ],
+)
+def test_statistics_that_nothing_reads_any_more_are_not_sent(program: str) -> None:
+    assert text(NORMED + program).count("broadcast") == 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def fit():\n"
+        + textwrap.indent("sess = tf.Session()\n" + INIT + LOOP, "    ")
+        + "fit()\nprint('done')\n",
+        "def fit():\n"
+        + textwrap.indent("sess = tf.Session()\n" + INIT + LOOP, "    ")
+        + "for again in range(2):\n    fit()\n",
+        "sess = tf.Session()\n"
+        + INIT
+        + "try:\n"
+        + textwrap.indent(LOOP, "    ")
+        + "finally:\n    sess.run(loss, {x: data})\n",
+        "sess = tf.Session()\n" + INIT + LOOP + "else:\n    print(sess.run(loss, {x: data}))\n",
+    ],
+)
+def test_statistics_are_sent_where_anything_follows(program: str) -> None:
+    assert text(NORMED + program).count("broadcast") == 2
+
+
+STORED = (
+    BUILT
+    + "epoch = tf.Variable(0)\nsess = tf.Session()\n"
+    + INIT
+    + "tf.train.Saver().restore(sess, 'model')\n"
+)
+EPOCHS = "for e in range(start, 9):\n    for i in range(500):\n        sess.run(train, {x: draw()})\n"
+
+
+@pytest.mark.parametrize("read", ["epoch.eval(sess)", "sess.run(epoch)"])
+def test_a_number_that_is_read_after_it_was_sent_is_not_sent_again(read: str) -> None:
+    program = f"{STORED}start = {read}\n{EPOCHS}"
+    assert "broadcast_object" not in plan_of(program).text
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["sess.run(epoch.assign_add(1))\n", "def put():\n    sess.run(epoch.assign_add(1))\nput()\n"],
+)
+def test_a_number_that_may_be_set_after_it_was_sent_is_sent_again(between: str) -> None:
+    assert "broadcast_object" in plan_of(f"{STORED}{between}start = sess.run(epoch)\n{EPOCHS}").text
+
+
+def test_a_number_that_is_read_before_its_variables_are_restored_is_sent() -> None:
+    moved = "start = sess.run(epoch)\ntf.train.Saver().restore(sess, 'model')\n"
+    program = STORED.replace("tf.train.Saver().restore(sess, 'model')\n", moved) + EPOCHS
+    assert "broadcast_object" in plan_of(program).text
 
 
 def test_where_statistics_can_not_be_sent_it_is_said() -> None:

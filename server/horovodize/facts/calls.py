@@ -13,6 +13,7 @@ from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES
+from horovodize.facts.sent_variables import follows, sendings
 from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
 from horovodize.summary.pipeline import looked_through
@@ -202,6 +203,11 @@ class Calls:
             return  # as all ranks take each step, whatever they began with has been sent to them
         before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
         restored = before_training and bool(self.flow.sites.method_calls("restore"))
+        flow = self.flow
+        if restored and any(
+            follows(self.syntax, flow.sites, flow.drive, s, call) for s in sendings(self.syntax, flow.sites)
+        ):
+            return
         step.varies(Source.FILES if restored else Source.ROWS, call)
 
     def _is_computing(self, call: ast.Call) -> bool:

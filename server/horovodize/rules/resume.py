@@ -188,6 +188,8 @@ def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
         if isinstance(r, Varies) and r.kind is Source.FILES and r.where in runs
     }
     for read in sorted((r for r in reads if isinstance(r, ast.Call)), key=position):
+        if draft.was(read, Agreed):
+            continue  # sent with all variables (S4)
         if can_agree(draft, read) and draft.decide(read, Agreed("G6")):
             edits = Edit.around(draft.module.span(read), *told.around(draft, read))
             draft.change("G6", read, _AGREE, _WHY_AGREE, edits)

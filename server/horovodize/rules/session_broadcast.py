@@ -9,6 +9,8 @@ Why            Every rank initialises its own random weights. Averaged gradients
 Before         sess.run(init)
 After          sess.run(init)
                sess.run(hvd.broadcast_global_variables(root_rank=0))
+               Batch-norm statistics, which are not averaged, are sent again after the loop, unless the program ends there. A
+               number that the session reads next (`start = epoch.eval(sess)`) is rank 0's by then, and isn't sent again.
 Leaves alone   Sessions that do not train: those that restore a model to evaluate it. MonitoredSessions (M1 has a hook).
 Refuses        A session that trains and is initialised nowhere in the file; a graph that is finalised too early (HVD006).
 Source         Seed 2.5.1, expression statements. Errata: 56 of 153 real files bind the initialiser first; what is restored on
@@ -23,8 +25,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sent_variables import follows
+from horovodize.facts.sources import Source
 from horovodize.rules import steered
 from horovodize.rules.any_rank_test import differing
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.graph_broadcast import after_session_loops, send_after
 from horovodize.rules.rule import Rule
@@ -56,6 +62,7 @@ def apply(draft: Draft) -> None:
         places += _places(draft, run, trainings)
     for place in _last_ones(draft, places, trainings):
         _write(draft, place)
+        _know_reads(draft, place)
     after_session_loops(draft, trainings)
     steered.keep_fed_alike(draft)
     if trainings and not places:
@@ -252,34 +259,45 @@ def _comes_before(draft: Draft, place: _Place, other: _Place, sites: set[ast.AST
     """Whether a function that makes variables ready is called in the block of another place, before it, and all training comes
     after that: `trainer = Trainer(sess)`, `model.load(sess)`, `trainer.train()`."""
     block = draft.syntax.block(other.statement)
-    at, here = block.index(other.statement), draft.syntax.function(other.statement)
-
-    def indices(node: ast.AST) -> list[int]:
-        """Where the ways to a node leave the block; -1 for one that doesn't come from it."""
-        return [
-            next(
-                (
-                    block.index(s)
-                    for f in way
-                    if f.function is here
-                    for s in block
-                    if draft.syntax.inside(f.node, s)
-                ),
-                -1,
-            )
-            for way in draft.drive.ways(node)
-        ]
-
-    first = indices(place.statement)
+    at = block.index(other.statement)
+    first = _indices(draft, block, place.statement)
     if not first or place.statement in block or not all(0 <= i < at for i in first):
         return False
-    return all(i > at for site in sites for i in indices(site))
+    return all(i > at for site in sites for i in _indices(draft, block, site))
+
+
+def _indices(draft: Draft, block: list[ast.stmt], node: ast.AST) -> list[int]:
+    """Where the ways to a node leave a block; -1 for one that doesn't come from it."""
+    here = draft.syntax.function(block[0])
+    return [
+        next(
+            (
+                block.index(s)
+                for f in way
+                if f.function is here
+                for s in block
+                if draft.syntax.inside(f.node, s)
+            ),
+            -1,
+        )
+        for way in draft.drive.ways(node)
+    ]
 
 
 def _trains_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[ast.AST]) -> bool:
     block = draft.syntax.block(first)
     between = block[block.index(first) + 1 : block.index(second)]
     return any(draft.drive.reaches(s, sites) for s in between)
+
+
+def _know_reads(draft: Draft, place: _Place) -> None:
+    """Variables that the session reads next, `start = epoch.eval(sess)`, are rank 0's on all ranks: they were sent."""
+    for read in draft.sites.graph.all_runs:
+        found = [r for r in draft.uniform.reasons(read) if isinstance(r, Varies)]
+        if any(r.kind is Source.FILES and r.where is read for r in found) and follows(
+            draft.syntax, draft.sites, draft.drive, place.statement, read
+        ):
+            draft.decide(read, Agreed("S4"))
 
 
 # ---------------------------------------------------------------------- edits

@@ -1,0 +1,59 @@
+"""Which reads of a session give rank 0's variables: those right after all variables were sent.
+
+`sess.run(hvd.broadcast_global_variables(0))`, then `start = epoch.eval(sess)`: whatever each rank has restored, all read the
+same number. What a session runs in between may set the variable again, on each rank by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.call_paths import Drive
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import FUNCTIONS, Syntax
+
+
+def sendings(syntax: Syntax, sites: Sites) -> list[ast.stmt]:
+    """The statements by which a session sends all variables of its graph from rank 0."""
+    return [syntax.statement(c) for c in sites.method_calls("broadcast_global_variables")]
+
+
+def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: ast.Call) -> bool:
+    """Whether a read of variables comes after a statement that sends them, or sets them as it will, on all ways to it, and
+    nothing runs in a session in between. A loop that does not hold both runs something before its next turn."""
+    graph, block = sites.graph, syntax.block(sent)
+    session = graph.session_of(read)
+    at, runs = block.index(sent), set[ast.AST](graph.all_runs) - {read}
+    opened = graph.opened(session) if session is not None else set()
+    if not opened or len(graph.sessions) != 1:
+        return False
+    for way in drive.ways(read):
+        for frame in way:
+            if any(not syntax.inside(sent, loop) for loop in frame.loops):
+                return False
+            met, is_clear = _clear_above(syntax, drive, block, at, frame.node, runs)
+            if not is_clear:
+                return False
+            if met:
+                break
+        else:
+            return False
+    return True
+
+
+def _clear_above(
+    syntax: Syntax, drive: Drive, block: list[ast.stmt], at: int, node: ast.AST, runs: set[ast.AST]
+) -> tuple[bool, bool]:
+    """(whether a block is met above a node, in its function; whether nothing runs before the node since then)"""
+    for statement in (a for a in (node, *syntax.ancestors(node)) if isinstance(a, (ast.stmt, *FUNCTIONS))):
+        if isinstance(statement, FUNCTIONS):
+            break
+        before, met = syntax.block(statement), statement in block
+        if met and block.index(statement) <= at:
+            return True, False
+        earlier = before[at + 1 if met else 0 : before.index(statement)]
+        if any(drive.reaches(s, runs) for s in earlier):
+            return met, False
+        if met:
+            return True, True
+    return False, True
