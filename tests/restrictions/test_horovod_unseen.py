@@ -160,3 +160,76 @@ def test_a_flag_that_is_given_is_what_the_caller_asks(test: str, found: bool) ->
 def test_all_ranks_run_what_is_elastic() -> None:
     assert "HVD304" not in codes(STEP)
     assert "HVD304" in codes(STEP.replace("    tape = hvd.DistributedGradientTape(tape)\n", ""))
+
+
+FILES_ALONE = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+@hvd.elastic.run
+def run(state):
+    for name in sorted(tf.io.gfile.glob("rows/*"))[hvd.rank() :: hvd.size()]:
+        print(name, len(tf.io.read_file(name).numpy()))
+
+
+hvd.init()
+run(hvd.elastic.TensorFlowState([tf.Variable(0.0)], batch=0))
+"""
+
+
+def test_nothing_is_lost_where_nothing_trains() -> None:
+    assert "HVD324" not in codes(FILES_ALONE)
+    assert "HVD324" in codes(
+        STEP.replace("train(state)\n", "train(hvd.elastic.TensorFlowState(model.variables))\n")
+    )
+
+
+MONITORED = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+from datetime import datetime
+
+tf.disable_eager_execution()
+hvd.init()
+loss = tf.reduce_mean(tf.square(tf.layers.dense(tf.random.normal((16, 4)), 1)))
+step = tf.train.get_or_create_global_step()
+opt = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 * hvd.size()))
+train_op = opt.minimize(loss, global_step=step)
+now = datetime.now()
+hooks = [
+    hvd.BroadcastGlobalVariablesHook(0),
+    tf.train.StopAtStepHook(last_step=20000 // hvd.size()),
+    tf.keras.callbacks.TensorBoard(log_dir=f"logs/{now}"),
+]
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train_op)
+"""
+
+
+def test_a_folder_of_logs_does_not_say_when_training_ends() -> None:
+    assert "HVD331" not in codes(MONITORED)
+    by_clock = MONITORED.replace("20000 // hvd.size()", "now.minute")
+    assert "HVD331" in codes(by_clock)
+
+
+LIBRARY_STEP = """\
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+
+class Net(tf.keras.Model):
+    def train_step(self, rows):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self(rows) ** 2)
+        weights = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return {"loss": hvd.allreduce(loss)}
+"""
+
+
+def test_an_optimizer_that_is_not_seen_is_not_said_to_be_plain() -> None:
+    (found,) = [v for v in check(summarize(Document(LIBRARY_STEP, "net.py"))) if v.code == "HVD304"]
+    assert "neither" not in found.message
+    assert "`DistributedOptimizer` averages in `fit`" in found.message

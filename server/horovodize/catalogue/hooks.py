@@ -46,6 +46,10 @@ _HOOKS: dict[str, HookRole] = {
 }
 _CONTRIB = "tensorflow.contrib.estimator."  # the functions above, before TensorFlow 1.14
 # What a hook does when it is made, not only when the session runs.
+_ONLY_LOOK = {
+    _TRAIN + "NanTensorHook",
+    *(f"tensorflow.keras.callbacks.{name}" for name in ("CSVLogger", "ProgbarLogger", "TensorBoard")),
+}
 _WRITES_WHEN_MADE = frozenset({_TRAIN + "ProfilerHook"})
 
 
@@ -65,9 +69,9 @@ def hook_role(name: str) -> HookRole:
 
 
 def hook_only_looks(name: str) -> bool:
-    """Whether the tensors that a hook is given don't decide when training ends: they are told, or are as good on all ranks
-    (a loss that is no number makes the weights of all ranks none)."""
-    return hook_role(name) == _WRITES or canonical(name) == _TRAIN + "NanTensorHook"
+    """Whether what a hook, or a callback of Keras, is given doesn't decide when training ends: it is told, or is as good on all
+    ranks (a loss that is no number makes the weights of all ranks none)."""
+    return hook_role(name) == _WRITES or canonical(name) in _ONLY_LOOK
 
 
 def hook_writes_when_made(name: str) -> bool:

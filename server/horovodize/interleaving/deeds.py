@@ -182,14 +182,11 @@ class Deeds:
 
     def _of_method(self, call: ast.Call, func: ast.Attribute) -> Iterator[Touch]:
         receiver, method = func.value, func.attr
-        classes = self.module.values.class_names(receiver)
-        trained = ast.unparse(receiver)
-        of_callback = trained == "self.model" and self.facts.hooks.around(call) is not None
-        if method in _MODEL_METHODS and (MODEL in classes or trained in self._models or of_callback):
+        if method in _MODEL_METHODS and self._is_model(call, receiver):
             path = argument(call, "filepath", 0)
             if path is not None:
                 yield Touch(call, _MODEL_METHODS[method], path)
-        elif method in _SAVER_METHODS and f"{_V1}train.Saver" in classes:
+        elif method in _SAVER_METHODS and f"{_V1}train.Saver" in self.module.values.class_names(receiver):
             deed, word, at = _SAVER_METHODS[method]
             path = argument(call, word, at)
             if path is not None:
@@ -202,6 +199,12 @@ class Deeds:
             deed = _OF_PATHS[method]
             alone = deed is Deed.REMOVE and not call.args and not call.keywords and not self._may_fail(call)
             yield Touch(call, self._milder(call, deed), receiver, alone=alone)
+
+    def _is_model(self, call: ast.Call, receiver: ast.expr) -> bool:
+        if MODEL in self.module.values.class_names(receiver):
+            return True
+        text = ast.unparse(receiver)
+        return text in self._models or (text == "self.model" and self.facts.hooks.around(call) is not None)
 
     def _is_path(self, e: ast.expr) -> bool:
         """Whether an expression is a path of pathlib: `Path("a") / "b"`."""

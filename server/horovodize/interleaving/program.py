@@ -34,6 +34,7 @@ from horovodize.interleaving.actions import (
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.own_answers import OwnAnswers
+from horovodize.source.nodes import children
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_guard
 
 _DEPTH = 10  # calls down
@@ -259,7 +260,7 @@ class Program:
             yield from self._choice(first, inner if both else (), () if both else inner)
             return
         agreed = self.facts.horovod.is_call(node, "broadcast_object")
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             for action in self._of(child):
                 # What the others see is thrown away where rank 0's is sent to them.
                 if not (agreed and isinstance(action, Touch) and action.deed is Deed.LOOK):

@@ -39,6 +39,7 @@ class Drive:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self._ways: dict[ast.AST, list[tuple[Frame, ...]]] = {}
 
     @cached_property
     def traced(self) -> set[Function]:
@@ -90,7 +91,9 @@ class Drive:
 
     def ways(self, site: ast.AST) -> list[tuple[Frame, ...]]:
         """All ways from a site up to where nothing in this module calls further, innermost frame first."""
-        return list(self._up(site, frozenset()))
+        if site not in self._ways:
+            self._ways[site] = self._up(site, frozenset())
+        return self._ways[site]
 
     def _up(
         self, node: ast.AST, seen: frozenset[ast.AST], below: tuple[Level, ...] = ()

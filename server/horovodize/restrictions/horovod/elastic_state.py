@@ -122,7 +122,7 @@ def find(context: Context) -> Iterator[Violation]:
                 "the optimizer is not in this state: after a change of workers each has another one; give it to the state",
                 related=[context.related(optimizer, "the optimizer that trains")],
             )
-        elif use.is_whole and not any(context.module.loads.get(name) for name in _COMMITS):
+        elif use.is_whole and _trains(context) and not any(map(context.module.loads.get, _COMMITS)):
             yield RESTRICTION.at(
                 context,
                 call,
@@ -131,6 +131,11 @@ def find(context: Context) -> Iterator[Violation]:
             )
     if states:
         yield from _uncounted(context)
+
+
+def _trains(context: Context) -> bool:
+    """Whether anything is trained here: files alone can be gone through again."""
+    return bool(context.loops or context.sites.updates or context.sites.fits)
 
 
 def _left_out(context: Context, state: ast.Call) -> ast.expr | None:

@@ -301,7 +301,7 @@ def _updates(context: Context) -> Iterator[Violation]:
             continue
         wrappers = _wrappers(context, update.optimizer)
         wrapped = any(wrappers or ())
-        if wrapped and before(context.world.tensorflow, _APPLIES_ONLY):
+        if (wrapped or wrappers is None) and before(context.world.tensorflow, _APPLIES_ONLY):
             continue
         if update.step_of is None and wrappers is None:
             continue
@@ -310,7 +310,7 @@ def _updates(context: Context) -> Iterator[Violation]:
         if context.facts.rank_tests.may_be_guarded(update.call):
             continue
         why = "`DistributedOptimizer` averages in `fit` and `minimize` only, and `apply_gradients` applies what it is given"
-        if not wrapped:
+        if wrappers is not None and not wrapped:
             why = "neither the tape nor the optimizer averages"
         yield RESTRICTION.at(
             context,
