@@ -95,3 +95,30 @@ def test_what_a_rank_has_of_them_is_counted_by_its_own_rows(use: str) -> None:
     """Also where something else goes by the same count, which can't be both."""
     own = text("seen += len(x)", f"{use}\n    if seen >= 160: model.save('m')", until="True")
     assert "    seen += len(x)\n" in own
+
+
+WIDTH = """\
+class Bar:
+    def __init__(self):
+        self.width = 0
+    def update(self, info):
+        before = self.width
+        {set}
+        self.width += len(info)
+        if before > self.width:
+            info += (before - self.width) * " "
+bar = Bar()
+for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(16):
+    step(x, y)
+    bar.update("done")
+"""
+
+
+def test_a_length_that_is_set_each_time_before_counts_no_rows() -> None:
+    """The width of a line of a progress bar became size() times wider."""
+    assert "self.width += len(info)\n" in plan_of(TAPE + WIDTH.format(set="self.width = len(x)")).text
+
+
+@pytest.mark.parametrize("other", ["before = 3", "if info: self.width = 0"])
+def test_a_length_that_goes_on_counts_them(other: str) -> None:
+    assert "self.width += len(info) * hvd.size()\n" in plan_of(TAPE + WIDTH.format(set=other)).text

@@ -640,3 +640,31 @@ def test_a_method_without_an_object_is_handed_the_session_first() -> None:
         "        sess.run(train, {model.x: rows[i * 8 : i * 8 + 8]})\n"
     ).text
     assert "    model.load(sess, 'd')\n    sess.run(hvd.broadcast_global_variables(root_rank=0))\n" in text
+
+
+def test_training_under_a_condition_that_restores_itself_is_sent_to_there() -> None:
+    """`if first: initialise, train` and `if second: restore, train`: behind the first, where only the second comes, nothing is
+    initialised, and the broadcast there stopped the program."""
+    script = (
+        "import tensorflow.compat.v1 as tf\n"
+        "x = tf.placeholder(tf.float32, [None, 3])\n"
+        "train = tf.train.AdamOptimizer(0.001).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2))\n"
+        "saver = tf.train.Saver()\n"
+        "sess = tf.InteractiveSession()\n"
+        "if first:\n"
+        "    sess.run(tf.global_variables_initializer())\n"
+        "    for i in range(1000):\n"
+        "        sess.run(train, {{x: rows[i * 8 : i * 8 + 8]}})\n"
+        "    saver.save(sess, 'm')\n"
+        "if second:\n"
+        "    {ready}\n"
+        "    for i in range(1000):\n"
+        "        sess.run(train, {{x: rows[i * 8 : i * 8 + 8]}})\n"
+    )
+    sent = "sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+    found = plan_of(script.format(ready="saver.restore(sess, 'm')")).text
+    assert f"\n{sent}" not in found
+    assert found.count(sent) == 2
+    assert f"    saver.restore(sess, 'm')\n    {sent}" in found
+    assert f"\n{sent}" in plan_of(script.format(ready="pass")).text
+    assert f"\n{sent}" in plan_of(script.format(ready="if found: saver.restore(sess, 'm')")).text

@@ -17,7 +17,7 @@ from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
-from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_shown
+from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_set_before, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
 from horovodize.facts.yielded_numbers import YieldedNumbers
 from horovodize.summary.augmented import added
@@ -138,6 +138,7 @@ class Counters:
             if c is not None
             and c.rows
             and not self._is_of_a_rank(c)
+            and not all(is_set_before(self.syntax, place, self._texts(place)) for place in c.advances)
             and any(not is_shown(self.syntax, n) for n in self._reads(c))
         ]
 
@@ -149,18 +150,18 @@ class Counters:
 
     def _reads(self, counter: Counter) -> list[ast.expr]:
         """Where a count is read, but in what counts it on."""
-        texts = {
-            ast.unparse(t)
-            for place in counter.advances
-            for t in ast.walk(place)
-            if isinstance(t, (ast.Name, ast.Attribute)) and self._counts_on(place, t)
-        }
+        texts = {text for place in counter.advances for text in self._texts(place)}
         return [
             n
             for n in self.syntax.every(ast.Name, ast.Attribute)
             if not _is_stored_to(n) and ast.unparse(n) in texts and self.of(n) is counter
             and not any(self.syntax.inside(n, place) for place in counter.advances)
         ]  # fmt: skip
+
+    def _texts(self, place: ast.AST) -> set[str]:
+        """How what a place counts on is written there."""
+        named = (t for t in ast.walk(place) if isinstance(t, (ast.Name, ast.Attribute)))
+        return {ast.unparse(t) for t in named if self._counts_on(place, t)}
 
     def _counts_on(self, place: ast.AST, named: ast.expr) -> bool:
         """Whether a name is what a place counts on: `seen` of `seen += n`, `seen.assign_add(n)`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from horovodize.summary.syntax import Syntax
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Syntax
 
 _BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.IGNORECASE)
 _SAME = ("int", "cast", "to_int64", "int64", "int32", "numpy")
@@ -68,6 +68,20 @@ def is_index(syntax: Syntax, read: ast.expr) -> bool:
     return False
 
 
+def is_set_before(syntax: Syntax, place: ast.AST, texts: set[str]) -> bool:
+    """Whether what a place counts on is set each time before, with no loop between, so that it holds nothing of earlier steps:
+    the width of a line that is put together, `self.width = len(bar)`, `self.width += len(info)`."""
+    statement: ast.AST = syntax.statement(place)
+    while isinstance(statement, ast.stmt) and not isinstance(statement, (*LOOPS, *FUNCTIONS, ast.ClassDef)):
+        block = syntax.block(statement)
+        for earlier in block[: block.index(statement)]:
+            if isinstance(earlier, ast.Assign) and any(ast.unparse(t) in texts for t in earlier.targets):
+                read = (n for n in ast.walk(earlier.value) if isinstance(n, (ast.Name, ast.Attribute)))
+                return all(ast.unparse(n) not in texts for n in read)
+        statement = syntax.parent[statement]
+    return False
+
+
 def is_shown(syntax: Syntax, read: ast.expr) -> bool:
     """Whether a count is only printed or logged."""
     around = list(syntax.ancestors(read))
@@ -75,4 +89,4 @@ def is_shown(syntax: Syntax, read: ast.expr) -> bool:
     return any(isinstance(a, ast.JoinedStr) for a in around) or any(name in _SHOWING for name in calls)
 
 
-__all__ = ["is_divided_by", "is_index", "is_number_of_rows", "is_shown"]
+__all__ = ["is_divided_by", "is_index", "is_number_of_rows", "is_set_before", "is_shown"]

@@ -41,6 +41,7 @@ from horovodize.summary.syntax import LOOPS, Loop, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
+_READY = ("initialize", "restore")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class _Place:
 
 def apply(draft: Draft) -> None:
     graph = draft.sites.graph
-    ready = [r for r in graph.runs if r.kind in ("initialize", "restore") and not _is_monitored(draft, r)]
+    ready = [r for r in graph.runs if r.kind in _READY and not _is_monitored(draft, r)]
     trainings = [r for r in graph.trainings if not _is_monitored(draft, r)]
     places: list[_Place] = []
     for run in [*ready, *_set_apart(draft, trainings)]:
@@ -114,7 +115,7 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
                     continue
                 comparable = True
                 statement, inner = met
-                if statement is not None:
+                if statement is not None and not _is_ready_later(draft, ready, statement, inner, down):
                     place = _named(draft, ready, statement, inner)
                     place = _after_call(draft, place, up, inner) or place
                     found.setdefault(place.statement, place)
@@ -148,6 +149,28 @@ def _meet(
             return _lifted(draft, ready), frame
         return _before(draft, frame.node, other.node), frame
     return None
+
+
+def _is_ready_later(
+    draft: Draft, ready: Run, statement: ast.stmt, frame: Frame, down: tuple[Frame, ...]
+) -> bool:
+    """Whether training under a condition of its own makes the variables ready itself (`if retrain: saver.restore(…)`), after
+    the condition under which `ready` does: they are sent there; behind the first condition nothing may be initialised."""
+    syntax = draft.syntax
+    training = next((f.node for f in down if f.function is frame.function), None)
+    if training is None or not isinstance(statement, ast.If) or not syntax.inside(ready.call, statement):
+        return False
+    block = syntax.block(statement)
+    for other in (r for r in draft.sites.graph.runs if r.kind in _READY):
+        at = syntax.statement(other.call)
+        there = syntax.block(at)
+        leads = next((s for s in there if s is training or syntax.inside(training, s)), None)
+        if leads is None or there is block or not _same_session(draft, ready, other):
+            continue
+        arm = next((s for s in block if syntax.inside(at, s)), None)
+        if isinstance(arm, ast.If) and arm is not statement and there.index(at) < there.index(leads):
+            return True
+    return False
 
 
 def _before(draft: Draft, ready: ast.AST, training: ast.AST) -> ast.stmt | None:
