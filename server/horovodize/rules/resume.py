@@ -37,7 +37,7 @@ from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_ends, rate_reads, told
+from horovodize.rules import counted, epoch_ends, rate_reads, read_before, told
 from horovodize.rules.any_rank_test import agree, can_agree, differing
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -141,6 +141,7 @@ def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
         if reason.where in draft.facts.kept.scalars and not draft.was(reason.where, Agreed):
             assert isinstance(reason.where, ast.Call)
             _send(draft, reason.where, _AGREE_NUMBER, _WHY_NUMBER)
+    read_before.agree(draft, decided)
 
 
 def _send(draft: Draft, made: ast.Call, what: str, why: str) -> None:

@@ -1,0 +1,96 @@
+"""Numbers and lists that an earlier run has written to a file, read before a loop, and by which a decision in the loop goes:
+part of G6.
+
+`history = json.load(open(path))` before the loop, and `if len(history) > 5 and min(history[-5:]) > min(history[:-5]): break` in
+it: where rank 0's host alone has the file, the others begin with none. They go on with rank 0's."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.sources import Source
+from horovodize.rules.any_rank_test import can_agree, differing
+from horovodize.rules.draft import Draft
+from horovodize.rules.guards import from_root
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import Loop
+
+_WHAT = "Go on with what rank 0 has read on all ranks"
+_WHY = "Ranks on other hosts may have no such file, or an older one: they would decide by something else."
+# What gives numbers, texts and lists of them, which can be sent: not a model, nor a generator.
+_LOADING = frozenset(
+    "load loads read readline readlines loadtxt tolist list dict int float len sorted".split()
+)
+
+
+def agree(draft: Draft, decided: ast.expr) -> None:
+    """Sends what `decided`, in a loop, goes by and what was read before it."""
+    loops = draft.syntax.loops(decided)
+    if not loops or draft.syntax.function(decided) is not draft.syntax.function(loops[-1]):
+        return
+    outermost = loops[-1]
+    found = {r for r in differing(draft, decided) if _is_read_before(draft, r, outermost)}
+    if not found or not can_agree(draft, outermost) or not draft.can_insert(outermost):
+        return
+    names = _read_by(draft, decided, outermost, found)
+    if not names or found - {r for name in names for r in draft.uniform.reasons(name)}:
+        return
+    for text in sorted({ast.unparse(name) for name in names}):
+        if draft.once(f"agreed {text}", outermost):
+            line = f"{text} = {from_root(draft)}({text})"
+            draft.change("G6", decided, _WHAT, _WHY, [draft.before(outermost, [line])])
+    given = [v for name in names for v in _given_before(draft, name, outermost)]
+    around = [test.test for v in given for test, _ in draft.syntax.conditions(v) if isinstance(test, ast.If)]
+    draft.settled |= {(e, r.where) for e in (decided, *names, *given, *around) for r in found}
+
+
+def _before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[Binding]:
+    """What gives a name its value outside of the loop, also where `bad += 1` in the loop goes on from that."""
+    scopes = draft.module.scopes
+    if isinstance(name, ast.Attribute):
+        bound = scopes.attributes.get(name.attr, [])
+    else:
+        scope = scopes.lookup(name.id, name)
+        bound = scopes.names[scope][name.id] if scope is not None else []
+    return [b for b in bound if not draft.syntax.inside(b.statement, loop)]
+
+
+def _given_before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[ast.expr]:
+    return [b.value for b in _before(draft, name, loop) if b.value is not None]
+
+
+def _is_read_before(draft: Draft, reason: Varies | Unknown, loop: Loop) -> bool:
+    is_file = isinstance(reason, Varies) and reason.kind is Source.FILES
+    return is_file and not draft.syntax.inside(reason.where, loop)
+
+
+def _read_by(
+    draft: Draft, decided: ast.expr, loop: Loop, found: set[Varies | Unknown]
+) -> list[ast.Name | ast.Attribute] | None:
+    """The names in a loop that hold what was read; None where one holds something else, too, which can't be sent."""
+    names = list[ast.Name | ast.Attribute]()
+    for n in draft.values.depends([decided], 200):
+        is_field = isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"
+        if not (isinstance(n, ast.Name) or (is_field and isinstance(n, ast.Attribute))):
+            continue
+        if not draft.syntax.inside(n, loop):
+            continue
+        if any(found.intersection(draft.uniform.reasons(v)) for v in _given_before(draft, n, loop)):
+            if not all(_can_be_sent(draft, b) for b in _before(draft, n, loop)):
+                return None
+            names.append(n)
+    return names
+
+
+def _can_be_sent(draft: Draft, b: Binding) -> bool:
+    if b.kind != "assign" or b.path or b.value is None:
+        return False
+    value = b.value
+    while isinstance(value, ast.Subscript):  # `saved["best"]`
+        value = value.value
+    return all(
+        isinstance(o.node, (ast.Constant, ast.List, ast.Dict, ast.Tuple))
+        or (isinstance(o.node, ast.Call) and draft.names.last(o.node.func) in _LOADING)
+        for o in draft.values.origins(value)
+    )

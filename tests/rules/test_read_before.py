@@ -1,0 +1,144 @@
+"""What an earlier run has written to a file, and by which a loop is left or a rate changes: rank 0's on all ranks, as its host
+alone may have the file."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import changes, plan_of
+
+PROGRAM = """\
+import json
+import os
+import pickle
+import numpy as np
+import tensorflow as tf
+x = np.random.RandomState(0).rand(256, 4).astype("float32")
+y = x.sum(axis=1, keepdims=True)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+opt = tf.keras.optimizers.Adam(1e-3)
+ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(256).batch(16)
+{read}
+for epoch in range(20):
+    mean = tf.keras.metrics.Mean()
+    for a, b in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(a) - b))
+        grads = tape.gradient(loss, model.trainable_variables)
+        opt.apply_gradients(zip(grads, model.trainable_variables))
+        mean.update_state(loss)
+    cur = float(mean.result())
+    {decide}
+"""
+
+BEST = """\
+best = float("inf")
+bad = 0
+if os.path.exists("best.txt"):
+    best = float(open("best.txt").read())"""
+PATIENCE = """\
+if cur < best:
+        best, bad = cur, 0
+        open("best.txt", "w").write(str(best))
+    else:
+        bad += 1
+        if bad > 3:
+            break"""
+LIST = """\
+history = []
+if os.path.exists("h.json"):
+    with open("h.json") as f:
+        history = json.load(f)"""
+STOP = """\
+history.append(cur)
+    json.dump(history, open("h.json", "w"))
+    if len(history) > 5 and min(history[-5:]) > min(history[:-5]):
+        break"""
+HALVE = """\
+history.append(cur)
+    json.dump(history, open("h.json", "w"))
+    if len(history) % 4 == 0 and cur > min(history):
+        opt.learning_rate = opt.learning_rate * 0.5"""
+
+
+@pytest.mark.parametrize(
+    ("read", "decide", "names"),
+    [
+        (BEST, PATIENCE, ["best"]),
+        (LIST, STOP, ["history"]),
+        (LIST, HALVE, ["history"]),
+    ],
+)
+def test_what_was_read_before_the_loop_is_rank_0s(read: str, decide: str, names: list[str]) -> None:
+    plan = plan_of(PROGRAM.format(read=read, decide=decide))
+    for name in names:
+        line = f"{name} = hvd.broadcast_object({name})\n"
+        assert line in plan.text
+        assert plan.text.index(line) < plan.text.index("for epoch")
+        assert plan.text.count(line) == 1
+    assert "cur = mean_over_ranks(float(mean.result()))" in plan.text
+    assert "any_rank" not in plan.text
+
+
+FIELDS = """\
+class Trainer:
+    def __init__(self, path):
+        self.path = path
+        self.best = 1e9
+        self.bad = 0
+        if os.path.exists(self.path):
+            saved = json.load(open(self.path))
+            self.best = saved["best"]
+            self.bad = saved["bad"]
+    def train(self):
+        for epoch in range(20):
+            mean = tf.keras.metrics.Mean()
+            for a, b in ds:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(model(a) - b))
+                grads = tape.gradient(loss, model.trainable_variables)
+                opt.apply_gradients(zip(grads, model.trainable_variables))
+                mean.update_state(loss)
+            cur = float(mean.result())
+            if cur < self.best:
+                self.best = cur
+                self.bad = 0
+            else:
+                self.bad += 1
+                if self.bad > 3:
+                    break
+            with open(self.path, "w") as f:
+                json.dump({"best": self.best, "bad": self.bad}, f)
+Trainer("state.json").train()
+"""
+
+
+def test_fields_that_were_read_are_rank_0s_also_a_count_that_the_loop_goes_on_with() -> None:
+    before = PROGRAM.format(read="", decide="pass").partition("\nfor epoch")[0]
+    text = plan_of(before + "\n" + FIELDS).text
+    lines = "        self.best = hvd.broadcast_object(self.best)\n        self.bad = hvd.broadcast_object(self.bad)\n"
+    assert text.index(lines) < text.index("for epoch")
+
+
+@pytest.mark.parametrize(
+    ("read", "decide"),
+    [
+        ("history = []", STOP.replace("json.dump", "print")),  # nothing was read
+        (
+            LIST,
+            STOP.replace('    json.dump(history, open("h.json", "w"))\n', ""),
+        ),  # data, which every rank has
+        (LIST, "history.append(cur)\n" + '    json.dump(history, open("h.json", "w"))'),  # decides nothing
+    ],
+)
+def test_what_is_no_earlier_runs_or_decides_nothing_stays(read: str, decide: str) -> None:
+    plan = plan_of(PROGRAM.format(read=read, decide=decide))
+    assert "broadcast_object(history)" not in plan.text
+
+
+def test_what_holds_a_model_is_not_sent() -> None:
+    read = 'best = None\nif os.path.exists("m.h5"):\n    best = tf.keras.models.load_model("m.h5")'
+    decide = 'if best is None or cur < float(best(x)[0, 0]):\n        best = model\n        model.save("m.h5")\n        break'
+    plan = plan_of(PROGRAM.format(read=read, decide=decide))
+    assert "best = hvd.broadcast_object(best)" not in plan.text
+    assert not [c for c in changes(plan, "G6") if "rank 0 has read" in c.what]
