@@ -233,3 +233,11 @@ def test_an_optimizer_that_is_not_seen_is_not_said_to_be_plain() -> None:
     (found,) = [v for v in check(summarize(Document(LIBRARY_STEP, "net.py"))) if v.code == "HVD304"]
     assert "neither" not in found.message
     assert "`DistributedOptimizer` averages in `fit`" in found.message
+
+
+def test_the_rate_of_a_session_grows_with_what_divides_its_steps() -> None:
+    plain = MONITORED.replace("0.001 * hvd.size()", "0.001")
+    assert "HVD308" in codes(plain)
+    assert "HVD308" not in codes(MONITORED)
+    assert "HVD308" not in codes(plain.replace("20000 // hvd.size()", "20000"))
+    assert "HVD308" not in codes(plain.replace("0.001", "0.001 if hvd.size() == 1 else 0.002"))

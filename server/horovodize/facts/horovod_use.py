@@ -33,7 +33,7 @@ _ELSEWHERE = frozenset(
     "horovod_keras3 google mpi4py filelock joblib plotly __future__".split()
 )
 _SHARING = ("shard", "take")  # methods of datasets
-_STEPS = ("steps_per_epoch", "validation_steps", "num_shards")
+_STEPS = ("steps_per_epoch", "validation_steps", "num_shards", "last_step", "num_steps")
 _GIVING = ("__iter__", "__next__", "__getitem__")
 _DEPTH = 12
 

@@ -132,6 +132,25 @@ shown = len(set(hvd.allgather(mine).numpy().tolist()))
 SCHEDULED = START + (
     "callbacks += [tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.01 * hvd.size())]\n"
 ) + FIT + "shown = float(model.optimizer.learning_rate)\n"  # fmt: skip
+CHECKPOINTED = (
+    START.replace("Dense(1", "BatchNormalization(), tf.keras.layers.Dense(1").replace(
+        ", input_shape=(4,)", ""
+    )
+    + """\
+import time
+late = lambda epoch, logs: time.sleep(hvd.rank())
+callbacks.append(tf.keras.callbacks.LambdaCallback(on_epoch_end=late))
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.ModelCheckpoint("kept.h5", save_weights_only=True))
+"""
+    + FIT
+    + """\
+hvd.allreduce(1.0, name="kept")
+mean = model.layers[0].moving_mean.numpy()
+model.load_weights("kept.h5")
+shown = float(abs(model.layers[0].moving_mean.numpy() - mean).max())
+"""
+)
 SAVED_BY_ONE = (
     START.replace("Dense(1", "BatchNormalization(), tf.keras.layers.Dense(1").replace(
         ", input_shape=(4,)", ""
@@ -385,6 +404,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "HVD314": [
         (SAVED_BY_ONE, _changed(SAVED_BY_ONE, ("if hvd.rank() == 0:\n    model.save", "model.save"))),
         (NOTED, _changed(NOTED, ("if hvd.rank() == 0:\n    np.save", "np.save"))),
+        (CHECKPOINTED, _changed(CHECKPOINTED, ("if hvd.rank() == 0:\n    callbacks", "callbacks"))),
     ],
     "HVD321": [
         (ENDLESS, _changed(ENDLESS, (" // hvd.size()", ""))),

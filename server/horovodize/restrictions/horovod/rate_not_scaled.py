@@ -8,7 +8,8 @@ better.
 ## When it is reported
 On a wrapped optimizer whose rate, or the first one of its schedule, is a constant, where `fit` trains on batches of more
 rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but to divide the rows or the
-steps of an epoch (or to print it). Not where it can't be seen what a `fit` trains on: all ranks may train on the same rows.
+steps (or to print it); also in a `MonitoredTrainingSession` whose graph draws its rows, if its `StopAtStepHook` is given steps
+that are divided. Not where it can't be seen what a `fit` trains on: all ranks may train on the same rows.
 
 ## Quick fix
 Multiply the rate by `size()`.
@@ -239,11 +240,20 @@ def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:
     """Whether each step of a `fit`, or of a loop with a tape, sees a batch of more rows."""
     by_fit = any(f.call is loop.node and f.method != "train_on_batch" for f in context.sites.fits)
     by_tape = loop.kind is LoopKind.GRADIENT_TAPE
+    if loop.kind is LoopKind.MONITORED_SESSION and context.facts.steps.of(loop.node).feed is Feed.DRAW:
+        return _divides_steps(context)
     unseen = any(
         fed.fit.call is loop.node and context.facts.undivided.is_unseen(fed)
         for fed in context.facts.feeding.fits
     )
     return (by_fit or by_tape) and not unseen and context.facts.steps.of(loop.node).feed is Feed.BATCH
+
+
+def _divides_steps(context: Context) -> bool:
+    """Whether the steps of a session's hook are divided: as each is of all ranks' rows, a step's rate is to grow with them."""
+    hooks = [c for c in context.module.syntax.calls if context.names.last(c.func) == "StopAtStepHook"]
+    given = [e for hook in hooks for e in (*hook.args, *(k.value for k in hook.keywords))]
+    return any(context.facts.horovod.depends_on(e, "size") for e in given)
 
 
 RESTRICTION = Restriction(
