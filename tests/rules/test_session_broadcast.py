@@ -480,6 +480,13 @@ def test_a_number_that_is_read_before_its_variables_are_restored_is_sent() -> No
     assert "broadcast_object" in plan_of(program).text
 
 
+def test_a_number_that_a_restore_sets_under_a_condition_is_sent() -> None:
+    restored = "if found():\n    tf.train.Saver().restore(sess, 'model')\n    start = sess.run(epoch)\n"
+    begun = "def prepare():\n    sess.run(tf.global_variables_initializer())\nprepare()\nstart = 0\n"
+    program = f"{BUILT}epoch = tf.Variable(0)\nsess = tf.Session()\n{begun}{restored}{EPOCHS}"
+    assert "broadcast_object" in plan_of(program).text
+
+
 def test_where_statistics_can_not_be_sent_it_is_said() -> None:
     plan = plan_of(
         NORMED

@@ -23,7 +23,10 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
     nothing runs in a session in between. A loop that does not hold both runs something before its next turn."""
     graph, block = sites.graph, syntax.block(sent)
     session = graph.session_of(read)
-    at, runs = block.index(sent), set[ast.AST](graph.all_runs) - {read}
+    at = block.index(sent)
+    runs = set[ast.AST](graph.all_runs)
+    runs.update(r.call for r in graph.runs)  # a restore, too, sets variables
+    runs.discard(read)
     opened = graph.opened(session) if session is not None else set()
     if not opened or len(graph.sessions) != 1:
         return False
