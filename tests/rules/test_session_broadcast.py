@@ -675,3 +675,36 @@ def test_training_under_a_condition_that_restores_itself_is_sent_to_there() -> N
     assert f"    saver.restore(sess, 'm')\n    {sent}" in found
     assert f"\n{sent}" in plan_of(script.format(ready="pass")).text
     assert f"\n{sent}" in plan_of(script.format(ready="if found: saver.restore(sess, 'm')")).text
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_session_that_is_opened_under_a_condition_is_sent_there(opened: bool) -> None:
+    """`if sess is None: self.sess = tf.Session()`, `else: self.sess = sess`: what is handed over may be initialised later, and
+    the broadcast behind the condition stopped the program."""
+    script = (
+        "import tensorflow.compat.v1 as tf\n"
+        "class Agent:\n"
+        "    def __init__(self, sess=None):\n"
+        "        self.x = tf.placeholder(tf.float32, [None, 3])\n"
+        "        self.loss = tf.reduce_mean(tf.layers.dense(self.x, 1) ** 2)\n"
+        "        self.train = tf.train.AdamOptimizer(0.001).minimize(self.loss)\n"
+        "{before}"
+        "        if sess is None:\n"
+        "{inside}"
+        "            self.sess.run(tf.global_variables_initializer())\n"
+        "        else:\n"
+        "            {other}\n"
+        "sess = tf.Session()\n"
+        "agent = Agent(sess)\n"
+        "sess.run(tf.global_variables_initializer())\n"
+        "for i in range(1000):\n"
+        "    agent.sess.run(agent.train, {{agent.x: rows[i * 8 : i * 8 + 8]}})\n"
+    )
+    made = "self.sess = tf.Session()\n"
+    before, inside, other = (
+        ("", 12 * " " + made, "self.sess = sess") if opened else (8 * " " + made, "", "pass")
+    )
+    text = plan_of(script.format(before=before, inside=inside, other=other)).text
+    sent = "self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+    assert (f"\n            {sent}" in text) is opened
+    assert (f"\n        {sent}" in text) is not opened

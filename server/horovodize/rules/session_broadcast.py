@@ -254,7 +254,19 @@ def _lifted(draft: Draft, ready: Run, inside: ast.stmt | None = None) -> ast.stm
             return statement
         if session is not None and not _is_known_at(draft, session, around):
             return statement
+        if session is not None and _is_made_beside(draft, session, statement, around):
+            return statement
         statement = around
+
+
+def _is_made_beside(draft: Draft, session: ast.expr, statement: ast.stmt, around: ast.stmt) -> bool:
+    """Whether the arm of an `if` that makes variables ready opens the session, too: `if sess is None: self.sess =
+    tf.Session()`. In the other arm it is another session, of which whoever opened it sees to the variables."""
+    text = ast.unparse(session)
+    return isinstance(around, ast.If) and any(
+        isinstance(s, ast.Assign) and any(ast.unparse(t) == text for t in s.targets)
+        for s in draft.syntax.block(statement)
+    )
 
 
 def _last_ones(draft: Draft, places: list[_Place], trainings: list[Run]) -> Iterator[_Place]:
