@@ -85,3 +85,79 @@ def test_where_the_loss_of_one_batch_decides_besides_any_rank_may() -> None:
 def test_an_average_that_is_only_shown_is_a_ranks_own() -> None:
     text = plan_of(LOOP.format("1.0", "mean = 0.9 * mean + 0.1 * loss\n    print(mean)", "other > 4")).text
     assert "    mean = 0.9 * mean + 0.1 * loss\n" in text
+
+
+EPOCHS = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(8)
+mean = 1.0
+for epoch in range(9):
+    for x in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        mean = 0.9 * mean + 0.1 * loss
+    if mean < 0.01:
+        break
+"""
+
+
+def test_an_average_that_begins_with_the_first_loss_in_an_arm_of_its_own() -> None:
+    moved = "if mean is None:\n        mean = loss\n    else:\n        mean = 0.9 * mean + 0.1 * loss"
+    text = plan_of(LOOP.format("None", moved, "mean < 0.01")).text
+    assert "0.9 ** hvd.size() * mean + (1 - 0.9 ** hvd.size()) * loss" in text
+    assert "any_rank" not in text
+
+
+@pytest.mark.parametrize("test", ["loss < 1", "other is None"])
+def test_an_average_that_begins_again_by_something_else_forgets_as_it_did(test: str) -> None:
+    moved = f"if {test}:\n        mean = loss\n    else:\n        mean = 0.9 * mean + 0.1 * loss"
+    assert "0.9 * mean + 0.1 * loss" in plan_of(LOOP.format("1.0", moved, "mean < 0.01")).text
+
+
+def test_an_average_of_all_epochs_that_ends_them() -> None:
+    text = plan_of(EPOCHS).text
+    assert "        mean = 0.9 ** hvd.size() * mean + (1 - 0.9 ** hvd.size()) * loss\n" in text
+    assert "    if mean_over_ranks(mean) < 0.01:\n" in text
+
+
+OBJECT = """\
+import numpy as np
+import tensorflow as tf
+class Smoothed:
+    def __init__(self, beta=0.9):
+        self.beta, self.mean = beta, None
+    def add(self, loss):
+        if self.mean is None:
+            self.mean = loss
+        else:
+            self.mean = self.beta * self.mean + (1 - self.beta) * loss
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices(np.load("x.npy")).batch(8)
+smoothed = Smoothed()
+for epoch in range(9):
+    for i, x in enumerate(ds):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        {}
+    if smoothed.mean < 0.01:
+        break
+"""
+
+
+def test_an_average_that_an_object_keeps() -> None:
+    """Any rank stopped all, by an average that forgot more slowly."""
+    text = plan_of(OBJECT.format("smoothed.add(float(loss))")).text
+    kept = "self.beta ** hvd.size() * self.mean + (1 - self.beta ** hvd.size()) * loss\n"
+    assert f"            self.mean = {kept}" in text
+    assert "    if mean_over_ranks(smoothed.mean) < 0.01:\n" in text
+
+
+def test_an_average_that_an_object_moves_on_every_so_many_steps_forgets_as_it_did() -> None:
+    text = plan_of(OBJECT.format("if i % 10 == 0: smoothed.add(float(loss))")).text
+    assert "            self.mean = self.beta * self.mean + (1 - self.beta) * loss\n" in text

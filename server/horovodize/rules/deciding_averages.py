@@ -17,7 +17,7 @@ from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY, is_moving_average, mix_number
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop
 
 _MEANS = ("mean", "nanmean", "average", "reduce_mean")
 
@@ -36,15 +36,22 @@ def decide_alike(draft: Draft, test: ast.expr) -> bool:
 
 
 def forget_as_fast(draft: Draft) -> None:
-    """Raises what is left with each step of averages that end a loop which is divided (G7)."""
-    for loop in dict.fromkeys(d.loop for d in feeding(draft).drivers):
+    """Raises what is left with each step of averages that end a loop which is divided, or one around it (G7)."""
+    drivers = feeding(draft).drivers
+    around = [
+        loop for d in drivers for way in draft.drive.ways(d.loop) for frame in way for loop in frame.loops
+    ]  # an epoch may be the last, too
+    for loop in dict.fromkeys([*(d.loop for d in drivers), *around]):
         for test in _ends(draft, loop):
             for e in means.numbers_in(draft, test):
                 b, last = _kept_by(draft, e), _window(draft, e)
                 if last is not None:
                     _look_at_as_many(draft, test, *last)
-                if b is not None and b.value is not None and counted.is_by_step(draft, b.statement):
-                    mix_number(draft, ast.unparse(e), _mixed(b.value), _adds(b))
+                if b is None or b.value is None:
+                    continue
+                kept = b.anchor if isinstance(b.anchor, ast.expr) else e
+                if counted.is_by_step(draft, b.statement, kept):
+                    mix_number(draft, ast.unparse(kept), _mixed(b.value), _adds(b))
 
 
 def _ends(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
@@ -68,9 +75,8 @@ def _window(draft: Draft, e: ast.expr) -> tuple[ast.expr, ast.Constant] | None:
         ):
             grows = growing(draft, held)
             appends = [c for c in grows if isinstance(c.func, ast.Attribute) and c.func.attr == "append"]
-            each = len(grows) == len(appends) == 1 and _is_in_each_turn(
-                draft, draft.syntax.statement(grows[0])
-            )
+            each = len(grows) == len(appends) == 1
+            each = each and _is_in_each_turn(draft, draft.syntax.statement(grows[0]), ast.unparse(held))
             return (held, last) if each and isinstance(last.value, int) and last.value > 1 else None
     return None
 
@@ -93,10 +99,18 @@ def _kept_by(draft: Draft, e: ast.expr) -> Binding | None:
     if not isinstance(e, (ast.Name, ast.Attribute)):
         return None
     bound = _all_of(draft, e)
-    kept = [b for b in bound if b.value is not None and _is_moved_on(draft, ast.unparse(e), b)]
+    kept = [b for b in bound if _is_moved_on(draft, ast.unparse(b.anchor), b)]
     begun = [b for b in bound if b not in kept]
-    same = all(b.kind == "assign" and b.value is not None and not differing(draft, b.value) for b in begun)
-    return kept[0] if len(kept) == 1 and begun and same else None
+    if len(kept) != 1 or not begun:
+        return None
+    first = _arms(draft, kept[0].statement, ast.unparse(kept[0].anchor))
+    same = (
+        b.kind == "assign"
+        and b.value is not None
+        and (draft.syntax.parent.get(b.statement) is first or not differing(draft, b.value))
+        for b in begun
+    )
+    return kept[0] if all(same) else None
 
 
 def _all_of(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
@@ -104,13 +118,14 @@ def _all_of(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
     scopes = draft.module.scopes
     if isinstance(e, ast.Attribute):
         same = ast.unparse(e)
-        return [b for b in scopes.attributes.get(e.attr, ()) if ast.unparse(b.anchor) == same]
+        found = [b for b in scopes.attributes.get(e.attr, ()) if ast.unparse(b.anchor) == same]
+        return found or draft.values.bindings(e)  # of an object that keeps it: `plateau.mean`
     scope = scopes.lookup(e.id, e)
     return scopes.names[scope].get(e.id, []) if scope is not None else []
 
 
 def _is_moved_on(draft: Draft, text: str, b: Binding) -> bool:
-    if b.path or b.value is None or not _is_in_each_turn(draft, b.statement):
+    if b.path or b.value is None or not _is_in_each_turn(draft, b.statement, text):
         return False
     return is_moving_average(draft, text, _mixed(b.value), _adds(b))
 
@@ -120,9 +135,29 @@ def _adds(b: Binding) -> bool | None:
     return isinstance(b.operator, ast.Add) if b.operator is not None else None
 
 
-def _is_in_each_turn(draft: Draft, statement: ast.AST) -> bool:
-    loops = draft.syntax.loops(statement)
-    return bool(loops) and statement in loops[0].body
+def _is_in_each_turn(draft: Draft, statement: ast.AST, text: str) -> bool:
+    """Whether each turn of a loop runs a statement, itself or by a function that it calls."""
+    turn = _arms(draft, statement, text) or statement
+    loops, function = draft.syntax.loops(statement), draft.syntax.function(statement)
+    if loops:
+        return turn in loops[0].body
+    return (
+        isinstance(function, FUNCTIONS)
+        and turn in function.body
+        and draft.facts.occasions.counted_at(statement) is not None
+    )
+
+
+def _arms(draft: Draft, statement: ast.AST, text: str) -> ast.If | None:
+    """`if mean is None: mean = loss` around an arm, of which the other one goes on."""
+    around = draft.syntax.parent.get(statement)
+    test = around.test if isinstance(around, ast.If) else None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    match test:
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return around if isinstance(around, ast.If) and ast.unparse(left) == text else None
+    return None
 
 
 def _mixed(value: ast.expr) -> ast.expr:
