@@ -468,7 +468,11 @@ def test_a_number_that_is_read_after_it_was_sent_is_not_sent_again(read: str) ->
 
 @pytest.mark.parametrize(
     "between",
-    ["sess.run(epoch.assign_add(1))\n", "def put():\n    sess.run(epoch.assign_add(1))\nput()\n"],
+    [
+        "sess.run(epoch.assign_add(1))\n",
+        "epoch.load(seen, sess)\n",
+        "def put():\n    sess.run(epoch.assign_add(1))\nput()\n",
+    ],
 )
 def test_a_number_that_may_be_set_after_it_was_sent_is_sent_again(between: str) -> None:
     assert "broadcast_object" in plan_of(f"{STORED}{between}start = sess.run(epoch)\n{EPOCHS}").text

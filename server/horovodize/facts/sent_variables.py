@@ -26,6 +26,7 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
     at = block.index(sent)
     runs = set[ast.AST](graph.all_runs)
     runs.update(r.call for r in graph.runs)  # a restore, too, sets variables
+    runs.update(sites.method_calls("load"))  # `variable.load(value, session)`
     runs.discard(read)
     opened = graph.opened(session) if session is not None else set()
     if not opened or len(graph.sessions) != 1:
