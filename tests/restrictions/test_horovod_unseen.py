@@ -241,3 +241,8 @@ def test_the_rate_of_a_session_grows_with_what_divides_its_steps() -> None:
     assert "HVD308" not in codes(MONITORED)
     assert "HVD308" not in codes(plain.replace("20000 // hvd.size()", "20000"))
     assert "HVD308" not in codes(plain.replace("0.001", "0.001 if hvd.size() == 1 else 0.002"))
+
+
+def test_a_hook_stops_all_ranks_at_one_step() -> None:
+    assert "HVD323" not in codes(MONITORED)
+    assert "HVD323" in codes(MONITORED.replace("20000 // hvd.size()", "20000 // (1 + hvd.rank())"))

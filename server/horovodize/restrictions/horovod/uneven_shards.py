@@ -8,8 +8,9 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 On a `fit`, or a loop around a wrapped tape, that goes through all that its rank was dealt by `shard(hvd.size(), hvd.rank())` or
 `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of
 size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`.
-A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`) that the rank
-decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send.
+A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a
+`StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0
+alone finds and doesn't send.
 
 ## Quick fix
 None: usually `.repeat()` with `steps_per_epoch=steps // hvd.size()`, `.take(…)`, or rows cut to a multiple of `hvd.size()`.
@@ -264,6 +265,9 @@ def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     for training in context.sites.read_estimators.trainings if context.facts.horovod.wrapped else ():
         given = [argument(training.call, name) for name in ("steps", "max_steps")]
         yield training.call, [e for e in given if e is not None]
+    for hook in context.syntax.calls if context.facts.horovod.wrapped else ():
+        if (context.names.of(hook.func) or "").endswith("train.StopAtStepHook"):
+            yield hook, [*hook.args, *(k.value for k in hook.keywords)]
     if not context.facts.horovod.calls(*TAPES):
         return
     for update in context.sites.updates:
