@@ -142,3 +142,72 @@ def test_what_holds_a_model_is_not_sent() -> None:
     plan = plan_of(PROGRAM.format(read=read, decide=decide))
     assert "best = hvd.broadcast_object(best)" not in plan.text
     assert not [c for c in changes(plan, "G6") if "rank 0 has read" in c.what]
+
+
+def test_what_a_function_has_read_and_gives_back_with_others_is_rank_0s() -> None:
+    read = """\
+def load_state():
+    if not os.path.exists("best.txt"):
+        return 0, float("inf")
+    with open("best.txt") as f:
+        saved = json.load(f)
+    return saved["bad"], saved["best"]
+bad, best = load_state()"""
+    text = plan_of(PROGRAM.format(read=read, decide=PATIENCE)).text
+    lines = "bad = hvd.broadcast_object(bad)\n", "best = hvd.broadcast_object(best)\n"
+    assert all(text.index("= load_state()") < text.index(line) < text.index("for epoch") for line in lines)
+
+
+CALLBACK = """\
+import json
+import os
+import numpy as np
+from tensorflow import keras
+x, y = np.zeros((256, 4)), np.zeros((256, 1))
+class Stop(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.best, self.wait = 1e9, 0
+        {read}
+    def on_epoch_end(self, epoch, logs=None):
+        if logs["val_loss"] < self.best:
+            self.best = logs["val_loss"]
+            self.wait = 0
+        else:
+            self.wait += 1
+            if self.wait > 8:
+                {decide}
+        json.dump([float(self.best), self.wait], open("s.json", "w"))
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(keras.optimizers.Adam(0.01), "mse")
+model.fit(x, y, batch_size=16, epochs=30, validation_split=0.2, callbacks=[Stop()])
+"""
+READ = """\
+if os.path.exists("s.json"):
+            self.best, self.wait = json.load(open("s.json"))"""
+SENT = "        self.best = hvd.broadcast_object(self.best)\n        self.wait = hvd.broadcast_object(self.wait)\n"
+
+
+@pytest.mark.parametrize(
+    "decide",
+    ["self.model.stop_training = True", "self.model.optimizer.lr.assign(self.model.optimizer.lr * 0.5)"],
+)
+def test_what_a_callback_reads_when_it_is_made_is_rank_0s_where_it_decides(decide: str) -> None:
+    text = plan_of(CALLBACK.format(read=READ, decide=decide)).text
+    assert READ + "\n" + SENT + "    def on_epoch_end" in text
+    assert "any_rank" not in text
+
+
+@pytest.mark.parametrize(
+    ("read", "decide"), [("pass", "self.model.stop_training = True"), (READ, "print(self.best)")]
+)
+def test_a_callback_that_reads_nothing_or_decides_nothing_stays(read: str, decide: str) -> None:
+    assert "broadcast_object" not in plan_of(CALLBACK.format(read=read, decide=decide)).text
+
+
+def test_a_callback_that_reads_when_training_begins_decides_with_all_ranks() -> None:
+    later = CALLBACK.format(read="pass", decide="self.model.stop_training = True").replace(
+        "    def on_epoch_end",
+        "    def on_train_begin(self, logs=None):\n        " + READ + "\n    def on_epoch_end",
+    )
+    assert "if any_rank(self.wait > 8):" in plan_of(later).text

@@ -16,7 +16,7 @@ _MANAGERS = ("tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.C
 VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
 _RESTORING = ("restore", "restore_or_initialize", "read")
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_INFINITE = ("numpy.inf", "numpy.Inf", "math.inf", "numpy.infty")
+INFINITE = ("numpy.inf", "numpy.Inf", "math.inf", "numpy.infty")
 
 
 class Kept:
@@ -102,7 +102,7 @@ class Kept:
         if isinstance(start, ast.Call):  # float("inf")
             return self.module.scopes.is_builtin(start.func) and self.module.names.last(start.func) == "float"
         is_number = isinstance(start, ast.Constant) and type(start.value) in (int, float)
-        return is_number or (start is not None and self.module.names.of(start) in _INFINITE)
+        return is_number or (start is not None and self.module.names.of(start) in INFINITE)
 
     def _is_whole(self, made: ast.Call) -> bool:
         kind, start = argument(made, "dtype", 3), argument(made, "initial_value", 0)

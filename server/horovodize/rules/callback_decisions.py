@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.hooks import Hook
+from horovodize.rules import read_by_callbacks
 from horovodize.rules.any_rank_test import agree
 from horovodize.rules.draft import Draft
 from horovodize.rules.statistics import may_have_statistics
@@ -36,7 +37,8 @@ def apply(draft: Draft) -> None:
         for node in ast.walk(hook.function):
             if not _steers(draft, node) or draft.facts.hooks.around(node) is not hook:
                 continue
-            if is_own(draft, [*tests_around(draft, node), *_stop_value(node)]):
+            decided = [*tests_around(draft, node), *_stop_value(node)]
+            if not read_by_callbacks.agree(draft, hook, decided) or is_own(draft, decided):
                 _agree(draft, hook, node)
 
 

@@ -7,21 +7,26 @@ it: where rank 0's host alone has the file, the others begin with none. They go 
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.kept import INFINITE
 from horovodize.facts.sources import Source
 from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop
 
 _WHAT = "Go on with what rank 0 has read on all ranks"
 _WHY = "Ranks on other hosts may have no such file, or an older one: they would decide by something else."
 # What gives numbers, texts and lists of them, which can be sent: not a model, nor a generator.
 _LOADING = frozenset(
-    "load loads read readline readlines loadtxt tolist list dict int float len sorted".split()
+    "load loads read readline readlines loadtxt tolist list dict int float len sorted min max sum mean index count".split()
 )
+_PLAIN = (
+    ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.ListComp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp,
+)  # fmt: skip
 
 
 def agree(draft: Draft, decided: ast.expr) -> None:
@@ -77,20 +82,34 @@ def _read_by(
         if not draft.syntax.inside(n, loop):
             continue
         if any(found.intersection(draft.uniform.reasons(v)) for v in _given_before(draft, n, loop)):
-            if not all(_can_be_sent(draft, b) for b in _before(draft, n, loop)):
+            if not all(can_be_sent(draft, b) for b in _before(draft, n, loop)):
                 return None
             names.append(n)
     return names
 
 
-def _can_be_sent(draft: Draft, b: Binding) -> bool:
-    if b.kind != "assign" or b.path or b.value is None:
+def can_be_sent(draft: Draft, b: Binding) -> bool:
+    """Whether what a name is given is seen to be a number, a text or made of such: not a model, nor a generator."""
+    if b.kind != "assign" or b.value is None:
         return False
-    value = b.value
+    if not b.path:
+        return _is_plain(draft, b.value)
+    callee = draft.values.callee(b.value) if isinstance(b.value, ast.Call) else None
+    given = draft.values.returned(callee) if isinstance(callee, FUNCTIONS) else [b.value]
+    parts = [e.elts[b.path[0]] if _has(e, b.path[0]) else e for e in given]
+    return all(_is_plain(draft, e) for e in parts)
+
+
+def _has(e: ast.expr, i: int) -> TypeGuard[ast.Tuple | ast.List]:
+    return isinstance(e, (ast.Tuple, ast.List)) and 0 <= i < len(e.elts)
+
+
+def _is_plain(draft: Draft, value: ast.expr) -> bool:
     while isinstance(value, ast.Subscript):  # `saved["best"]`
         value = value.value
     return all(
-        isinstance(o.node, (ast.Constant, ast.List, ast.Dict, ast.Tuple))
+        isinstance(o.node, _PLAIN)
+        or draft.names.of(o.node) in INFINITE
         or (isinstance(o.node, ast.Call) and draft.names.last(o.node.func) in _LOADING)
         for o in draft.values.origins(value)
     )

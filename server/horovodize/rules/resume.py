@@ -8,9 +8,10 @@ What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkp
                hvd.size())`, also one whose number selects rows. An epoch that is computed from what an optimizer or a graph
                counts is computed from the steps that a rank takes in one, or from that count times `hvd.size()`. Once such a
                variable is restored, all ranks have rank 0's; so have they a number of epochs by which a turn is left out (`if
-               epoch < done: continue`). Where an epoch is computed from such a number (`first = count // batches`), the number
-               is that of one process after each epoch, whatever batches of it are left out so that all ranks take equally many;
-               where that can't be done, it is said.
+               epoch < done: continue`), and what was read from a file before a loop that is left by it: the best loss so
+               far, how long nothing got better. Where an epoch is computed from such a number (`first = count // batches`), the
+               number is that of one process after each epoch, whatever batches of it are left out so that all ranks take
+               equally many; where that can't be done, it is said.
 Why            Counted by a rank alone, the stored number would be compared with how many steps one process takes, and a run
                with another number of ranks could not go on from it.
 Before         while int(checkpoint.step) < 1000:
