@@ -478,6 +478,26 @@ def test_a_number_that_may_be_set_after_it_was_sent_is_sent_again(between: str) 
     assert "broadcast_object" in plan_of(f"{STORED}{between}start = sess.run(epoch)\n{EPOCHS}").text
 
 
+def test_a_session_of_a_graph_of_its_own_reads_nothing_of_what_was_sent() -> None:
+    program = (
+        "from tensorflow.examples.tutorials.mnist import input_data\n"
+        + STORED.replace("sess = ", "rows = input_data.read_data_sets('data')\nsess = ")
+        + f"start = sess.run(epoch)\n{EPOCHS}"
+    )
+    text = plan_of(program).text
+    assert (
+        "with tf.Graph().as_default(), tf.Session(config=config)" in text
+    )  # in which ranks wait for the download
+    assert "start = sess.run(epoch)\n" in text
+
+
+def test_a_number_that_another_session_reads_is_sent() -> None:
+    assert (
+        "broadcast_object"
+        in plan_of(f"{STORED}other = tf.Session()\nstart = other.run(epoch)\n{EPOCHS}").text
+    )
+
+
 def test_a_number_that_is_read_before_its_variables_are_restored_is_sent() -> None:
     moved = "start = sess.run(epoch)\ntf.train.Saver().restore(sess, 'model')\n"
     program = STORED.replace("tf.train.Saver().restore(sess, 'model')\n", moved) + EPOCHS

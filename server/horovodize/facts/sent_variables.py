@@ -9,8 +9,11 @@ from __future__ import annotations
 import ast
 
 from horovodize.summary.call_paths import Drive
+from horovodize.summary.names import Names
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Syntax
+
+_GRAPHS = ("tensorflow.Graph", "tensorflow.compat.v1.Graph")
 
 
 def sendings(syntax: Syntax, sites: Sites) -> list[ast.stmt]:
@@ -29,7 +32,8 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
     runs.update(sites.method_calls("load"))  # `variable.load(value, session)`
     runs.discard(read)
     opened = graph.opened(session) if session is not None else set()
-    if not opened or len(graph.sessions) != 1:
+    others = [c for c in graph.sessions if not _has_own_graph(syntax, graph.module.names, c)]
+    if len(opened) != 1 or not opened.issuperset(others):
         return False
     for way in drive.ways(read):
         for frame in way:
@@ -43,6 +47,19 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
         else:
             return False
     return True
+
+
+def _has_own_graph(syntax: Syntax, names: Names, made: ast.AST) -> bool:
+    """`with tf.Graph().as_default(), tf.Session() as waiting:`, in which no variable of the program is."""
+    item = syntax.parent[made]
+    holder = syntax.parent[item]
+    if not isinstance(item, ast.withitem) or not isinstance(holder, ast.With):
+        return False
+    before = [e.context_expr for e in holder.items[: holder.items.index(item)]]
+    made_default = [
+        e.func.value for e in before if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute)
+    ]
+    return any(isinstance(g, ast.Call) and names.of(g.func) in _GRAPHS for g in made_default)
 
 
 def _clear_above(
