@@ -53,6 +53,15 @@ class Shapes:
         shape = self.of(e, _DEPTH)
         return shape[0] if shape else None
 
+    def is_one_row(self, e: ast.expr) -> bool:
+        """Whether an expression is `x[np.newaxis]`, of whatever `x` is."""
+        given = [
+            o.node.slice if isinstance(o.node, ast.Subscript) else o.node
+            for o in self.module.values.origins(e)
+        ]
+        first = [i.elts[0] if isinstance(i, ast.Tuple) and i.elts else i for i in given]
+        return all(isinstance(i, ast.expr) and self._adds_axis(i) for i in first)
+
     def of(self, e: ast.expr, depth: int) -> Shape | None:
         """The shape of what an expression gives, the same wherever it comes from; None where that can't be seen."""
         if not depth:

@@ -14,6 +14,8 @@ from horovodize.facts.contexts import Context, home, in_turn, passed
 from horovodize.facts.fixed_values import FixedValues
 from horovodize.facts.games import is_game
 from horovodize.facts.loop_changes import LoopChanges
+from horovodize.facts.one_turn import OneTurn
+from horovodize.facts.shapes import Shapes
 from horovodize.facts.turn_calls import (
     ARRAY_METHODS,
     FILLED,
@@ -63,6 +65,7 @@ class Turns:
         self.fixed, self.as_rows = FixedValues(module, feeding, as_rows), as_rows
         self.vague, self.filled = self.fixed.vague, self.fixed.filled
         self.syntax, self.names, self.values = module.syntax, module.names, module.values
+        self._one_turn = OneTurn(module, Shapes(module, feeding.kinds))
         self.rows: dict[ast.expr, None] = {}
         self.moving: dict[ast.AST, None] = {}
         self.drawn: dict[ast.AST, Context | None] = {}
@@ -262,6 +265,8 @@ class Turns:
             return Part.NUMBER, ()
         if b.kind == "item":
             return self._item(b, e, context)
+        if self._one_turn.counts(b.statement):
+            return Part.NUMBER, ()
         if b.kind == "augment":
             part, places = self._part(b.value, context)
             if part is Part.NUMBER and isinstance(b.statement, ast.stmt):

@@ -220,9 +220,14 @@ class Kinds:
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def turns_once(self, e: ast.AST) -> bool:
-        """Whether numbers are one number in the end, the same whenever they are gone through: `range(1)`, `range(n // n)`."""
-        if not isinstance(e, ast.Call) or len(e.args) != 1 or not self.is_range(e):
+        """Whether numbers are one number in the end, the same whenever they are gone through: `range(1)`, `range(n // n)`,
+        `range(0, n, n)`."""
+        if not isinstance(e, ast.Call) or not e.args or not self.is_range(e):
             return False
+        ends = [self.constant(arg) for arg in e.args]
+        if len(ends) > 1:
+            known = [end for end in ends if end is not None]
+            return len(known) == len(ends) <= 3 and 0 not in known[2:] and len(range(*known)) == 1
         quotients = [o.node for o in self.values.origins(e.args[0]) if not o.path]
         return self.constant(e.args[0]) == 1 or any(
             len(quotients) == 1
