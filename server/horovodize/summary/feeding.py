@@ -174,6 +174,10 @@ class Feeding:
         driven = {step for driver in self.drivers for step in driver.steps}
         return [s for s in self._steps() if s not in driven]
 
+    def trains(self, call: ast.Call) -> bool:
+        """Whether a call takes a step, in what it runs."""
+        return self.drive.reaches(call, set[ast.AST](self._steps()))
+
     def _steps(self) -> list[ast.Call]:
         by_hand = self.sites.steps_by_hand
         updates = [
@@ -201,16 +205,22 @@ class Feeding:
         return fallback
 
     def _chooses_step(self, loop: Loop) -> bool:
-        """Whether a loop's variable says what is trained: `for net in nets: session.run(net.train_op)`."""
+        """Whether a loop's variable says what is trained: `for net in nets: session.run(net.train_op)`. Not where its turns
+        come back to each, `nets[step % 2]`, or stay with one for long."""
         if isinstance(loop, ast.While):
             return False
         targets, steps = bound_names(loop.target), set[ast.AST](self._steps())
         for call in (n for s in loop.body for n in walk(s) if isinstance(n, ast.Call)):
-            if call in steps and call.args and names_in(call.args[0]) & targets and self.sites.builds_graph:
+            if (
+                call in steps
+                and call.args
+                and _names_alone(call.args[0]) & targets
+                and self.sites.builds_graph
+            ):
                 return True
             receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
             named = isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript))
-            if named and names_in(receiver) & targets and self.drive.reaches(call, steps):
+            if named and _names_alone(receiver) & targets and self.drive.reaches(call, steps):
                 return True
         return False
 
@@ -420,6 +430,14 @@ class Feeding:
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip":
             return list(e.args)
         return [e]
+
+
+def _names_alone(e: ast.AST) -> set[str]:
+    """The names in an expression, but for those of which it takes a remainder or a quotient."""
+    if isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Mod, ast.FloorDiv)):
+        return set()
+    own = {e.id} if isinstance(e, ast.Name) else set[str]()
+    return own.union(*map(_names_alone, ast.iter_child_nodes(e)))
 
 
 __all__ = ["Driver", "Feeding", "FitFeed", "Kind"]

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 _TRAINING = {"apply_gradients", "minimize", "train_on_batch", "fit", "run"}
 _FILLED = {f"{f}{of}" for f in ("zeros", "ones", "full", "empty") for of in ("", "_like")}
 _EMPTY = {"list", "dict", "defaultdict", "OrderedDict"}
+_TRAINED = (
+    "tensorflow.Variable", "tensorflow.Module", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable",
+    "tensorflow.keras.Model", "tensorflow.keras.Sequential", "tensorflow.keras.models.", "tensorflow.keras.layers.",
+    "tensorflow.compat.v1.layers.", "tensorflow.keras.optimizers.",
+)  # fmt: skip
 _FAR = 3  # functions that a number is followed through
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
 
 def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
     """Whether an index picks what is to be run, rather than what it is fed: `op, name = tasks[step % 2]`, `sess.run(op, …)`;
-    or what batches are drawn of: `next(iterators[step % 2])`."""
+    or what batches are drawn of: `next(iterators[step % 2])`; or layers, variables, optimizers: `heads[step % 2]`."""
+    if _holds_what_trains(feeding, item.value):
+        return True
     statement = feeding.syntax.statement(item)
     if not isinstance(statement, ast.Assign) or statement.value is not item:
         return _is_run(feeding, item)
@@ -33,6 +40,32 @@ def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]
     names = {n.id for n in targets if isinstance(n.ctx, ast.Store)}  # not `net` of `feed[net.y] = …`
     reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     return any(_is_run(feeding, n) for n in reads)
+
+
+def _holds_what_trains(feeding: Feeding, e: ast.expr) -> bool:
+    """Whether a list or a dictionary is written out of layers, models, variables or optimizers, or of such with something else:
+    `tasks = [(head, rows), …]`."""
+    held = list[list[ast.expr]]()
+    for o in feeding.values.origins(e):
+        match o.node:
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Dict(values=elements) if elements:
+                held.append(elements)
+            case ast.ListComp(elt=element) | ast.DictComp(value=element):
+                held.append([element])
+            case _:
+                return False
+    return bool(held) and all(_trains(feeding, element) for elements in held for element in elements)
+
+
+def _trains(feeding: Feeding, e: ast.expr) -> bool:
+    origins = [o.node for o in feeding.values.origins(e) if not o.path]
+    for node in origins:
+        if isinstance(node, (ast.Tuple, ast.List)) and any(_trains(feeding, part) for part in node.elts):
+            return True
+        if isinstance(node, ast.Dict) and any(_trains(feeding, part) for part in node.values):
+            return True
+    made = {name for n in origins if isinstance(n, ast.Call) for name in feeding.values.made_by(n)}
+    return any(name.startswith(_TRAINED) for name in made)
 
 
 def reads_what_is_kept(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
@@ -68,7 +101,9 @@ def _is_run(feeding: Feeding, e: ast.expr) -> bool:
         above = feeding.syntax.parent[parent]
         if not isinstance(above, ast.Call) or above.func is not parent:
             return _is_run(feeding, parent)  # `sess.run(net.step)`
-        return parent.attr in _TRAINING or feeding.is_drawn(above)
+        return parent.attr in _TRAINING or feeding.is_drawn(above) or feeding.trains(above)
+    if isinstance(parent, ast.Subscript) and parent.slice is e:  # `ops[order[step % 3]]`
+        return _holds_what_trains(feeding, parent.value) or _is_run(feeding, parent)
     if isinstance(parent, (ast.List, ast.Tuple)):
         e, parent = parent, feeding.syntax.parent[parent]
     if not isinstance(parent, ast.Call):
