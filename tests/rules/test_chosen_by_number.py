@@ -115,3 +115,35 @@ for step in range(3000):
 def test_all_ranks_run_the_same_operation_in_a_step(ops: str, fetched: str) -> None:
     text = plan_of(SESSION.format(ops, fetched).replace("{{", "{").replace("}}", "}")).text
     assert "for step in range(3000 // hvd.size()):" in text
+
+
+CYCLE = (
+    "import itertools\nrows = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)\n"
+    + MODELS
+    + "turn = itertools.cycle({})\nfor a, b in rows:\n    {}\n"
+    + TAPE.format("m(a)")
+    + APPLY.format("m.trainable_variables")
+)
+
+
+@pytest.mark.parametrize(
+    ("cycled", "taken"),
+    [
+        ("range(3)", "m = models[next(turn)]"),
+        ("models", "m = next(turn)"),
+        ("range(3)", "k = next(turn)\n    m = models[k]"),
+    ],
+)
+def test_what_comes_round_in_turns_is_not_dealt_out(cycled: str, taken: str) -> None:
+    assert f"    {taken}\n" in plan_of(BEGIN + CYCLE.format(cycled, taken)).text
+
+
+def test_a_batch_that_a_function_goes_on_with_is_dealt_out() -> None:
+    program = (
+        "def batches():\n    while True:\n        for i in range(0, 256, 16):\n            yield x[i : i + 16]\n"
+        "def resample(rows):\n    return rows[::2]\nit = batches()\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "for step in range(3000):\n    c = next(it)\n    a = resample(c)\n"
+        + TAPE.format("model(a)").replace("mse(b, ", "tf.reduce_mean(")
+        + APPLY.format("model.trainable_variables")
+    )
+    assert "c = [next(it) for _ in range(hvd.size())][hvd.rank()]" in plan_of(BEGIN + program).text

@@ -24,6 +24,7 @@ from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.random_generators import MAKERS
+from horovodize.summary.selecting import draws_what_trains
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, arguments, has_unpacking
 
 _DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
@@ -71,6 +72,8 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
     for call in drawn:
         if draft.was(call, Decided) or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
+        if draws_what_trains(feeding(draft), call, [n for s in driver.loop.body for n in ast.walk(s)]):
+            continue  # all ranks train the same in a step
         if not _feeds_a_step(draft, driver, call):
             continue  # `print(evaluate(others))`, whichever batches that goes through
         if has_rows(driver) and not feeding(draft).may_train_on(driver, call):

@@ -42,6 +42,36 @@ def picks_what_trains(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]
     return any(_is_run(feeding, n) for n in reads)
 
 
+def draws_what_trains(feeding: Feeding, drawn: ast.Call, body: list[ast.AST]) -> bool:
+    """Whether a call that gives something else each time gives what is trained, or by what that is picked, and no batch:
+    `net = next(cycle(nets))`, `net = nets[next(turn)]`."""
+    item = feeding.syntax.parent[drawn]
+    if isinstance(item, ast.Subscript) and item.slice is drawn:
+        return picks_what_trains(feeding, item, body)
+    statement = feeding.syntax.statement(drawn)
+    if not isinstance(statement, ast.Assign) or statement.value is not drawn:
+        return _is_run(feeding, drawn)
+    names = {n.id for t in statement.targets for n in walk(t) if isinstance(n, ast.Name)}
+    reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    picked = (
+        n
+        for n in body
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and names_in(n.slice) & names
+    )
+    runs = (_is_run(feeding, n) for n in reads if not _is_given_on(feeding, n))
+    return any(runs) or any(picks_what_trains(feeding, n, body) for n in picked)
+
+
+def _is_given_on(feeding: Feeding, e: ast.expr) -> bool:
+    """Whether something may be a batch that another function goes on with: `resample(rows)`, no iterator as in `next(rows)`."""
+    parent = feeding.syntax.parent[e]
+    return (
+        isinstance(parent, ast.Call)
+        and parent.func is not e
+        and feeding.names.last(parent.func) not in ("next", "run")
+    )
+
+
 def _holds_what_trains(feeding: Feeding, e: ast.expr) -> bool:
     """Whether a list or a dictionary is written out of layers, models, variables or optimizers, or of such with something else:
     `tasks = [(head, rows), …]`."""
