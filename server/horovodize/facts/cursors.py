@@ -16,7 +16,7 @@ from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.schedules import is_from_schedule
-from horovodize.summary.selecting import selects
+from horovodize.summary.selecting import picks_what_trains, selects
 from horovodize.summary.syntax import LOOPS, Function, Loop, arguments, end, position
 from horovodize.summary.variables import Variables, is_number
 
@@ -206,6 +206,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], name: str) -> set[ast.AST]
             and isinstance(n.ctx, ast.Load)
             and variables.mentions(n.slice, derived)
             and not is_from_schedule(feeding, n, body)
+            and not picks_what_trains(feeding, n, body)
         ):
             selectors.add(n)
         elif (
