@@ -426,8 +426,8 @@ def test_a_graph_that_is_finalised_has_one_broadcast_for_both() -> None:
         + "if __name__ == '__main__':\n    main()\n",
     ],
 )
-def test_statistics_that_nothing_reads_any_more_are_not_sent(program: str) -> None:
-    assert text(NORMED + program).count("broadcast") == 1
+def test_statistics_are_sent_where_the_program_ends_with_the_loop(program: str) -> None:
+    assert text(NORMED + program).count("broadcast") == 2
 
 
 @pytest.mark.parametrize(

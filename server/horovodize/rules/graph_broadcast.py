@@ -88,34 +88,9 @@ def after_session_loops(draft: Draft, trainings: list[Run]) -> None:
                 draft.note("S4", run.call, "every rank keeps batch-norm statistics of its own after this")
                 continue
             loop, session = found
-            if _ends_with(draft, loop, way):
-                continue
             if draft.once("statistics", loop):
                 edits = send_after(draft, loop, run, session.text(draft), _COMMENT)
                 draft.change("S4", loop, _WHAT, _WHY, edits)
-
-
-def _ends_with(draft: Draft, loop: Loop, way: tuple[Frame, ...]) -> bool:
-    """Whether the program is over when a loop is: nothing is left that would read what is sent."""
-    syntax = draft.syntax
-    outer = next(i for i, frame in enumerate(way) if loop in frame.loops)
-    if loop.orelse or way[-1].function is not None:
-        return False
-    statements: list[ast.stmt] = [loop]
-    for frame in way[outer + 1 :]:
-        called = syntax.statement(frame.node)
-        if not isinstance(called, ast.Expr) or called.value is not frame.node:
-            return False
-        statements.append(called)
-    for statement in statements:
-        for a in (statement, *syntax.ancestors(statement)):
-            if isinstance(a, (*FUNCTIONS, ast.Module)):
-                break
-            if a is not statement and not isinstance(a, (ast.If, ast.With)):
-                return False
-            if syntax.block(a)[-1] is not a:
-                return False
-    return True
 
 
 def _keeps_averages(draft: Draft) -> bool:

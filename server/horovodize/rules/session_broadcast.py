@@ -3,8 +3,8 @@
 What it does   After `sess.run(tf.global_variables_initializer())`, and after a `saver.restore(…)` that follows it, the session
                runs `hvd.broadcast_global_variables(0)`: once, before the first training step. Initialisers that were bound
                to a name before, in lists, or run by `init.run()` count, and functions that do it for the caller.
-               Batch-norm statistics, which are not averaged, are sent again after the loop, unless the program ends there. A
-               number that the session reads next (`start = epoch.eval(sess)`) is rank 0's by then, and isn't sent again.
+               Batch-norm statistics, which are not averaged, are sent again after the loop. A number that the
+               session reads next (`start = epoch.eval(sess)`) is rank 0's by then, and isn't sent again.
 Why            Every rank initialises its own random weights. Averaged gradients keep equal weights equal; they do not make
                different ones equal.
                A value that each rank draws for itself, `sess.run(table.assign(drawn))`, makes them differ again: sent after it.

@@ -92,6 +92,7 @@ class FacesGAN(object):
                     np.save("samples_{:02d}_{:04d}.npy".format(epoch, idx), samples)
                 if np.mod(counter - 2, 500) < hvd.size():
                     self.save(counter)
+        self.sess.run(hvd.broadcast_global_variables(root_rank=0))  # rank 0's batch-norm statistics, not averaged
 
     def save(self, step):
         if not os.path.exists(self.checkpoint_dir):
