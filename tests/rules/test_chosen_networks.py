@@ -202,6 +202,7 @@ def net():
     return tf.keras.Sequential([tf.keras.layers.Dense(1)])
 body, heads = net(), {{"a": net(), "b": net()}}
 names, tasks = list(heads), itertools.cycle(heads)
+networks = itertools.cycle(heads.values())
 opt = tf.keras.optimizers.SGD(0.1)
 ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(4)
 step = 0
@@ -222,6 +223,7 @@ for epoch in range(9):
         "head = heads[names[step % 2]]",
         "task = names[step % 2]\n        head = heads[task]",
         "task = next(tasks)\n        head = heads[task]",
+        "head = next(networks)",
         "head = heads['a'] if step % 2 == 0 else heads['b']",
     ],
 )

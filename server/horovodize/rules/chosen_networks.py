@@ -45,9 +45,14 @@ def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> 
 def _moves_on(draft: Draft, n: ast.AST, loop: Loop) -> bool:
     """`step % 2` of a count of a loop's steps, `next(tasks)` in its turns."""
     if isinstance(n, ast.Call):
-        return isinstance(n.func, ast.Name) and n.func.id == "next" and draft.syntax.loops(n)[:1] == [loop]
+        return _is_next(n) and draft.syntax.loops(n)[:1] == [loop]
     counter = draft.facts.counters.of(n) if isinstance(n, (ast.Name, ast.Attribute)) else None
     return counter is not None and any(d.loop is loop for d in counter.drivers)
+
+
+def _is_next(call: ast.Call) -> bool:
+    """`next(cycle(nets))`"""
+    return isinstance(call.func, ast.Name) and call.func.id == "next"
 
 
 def _trained(draft: Draft) -> Iterator[ast.expr]:
@@ -82,7 +87,7 @@ def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[a
             n, (ast.BinOp, ast.List, ast.Tuple, ast.Starred)
         ):  # `body.weights + heads[task].weights`
             todo += [part for part in ast.iter_child_nodes(n) if isinstance(part, ast.expr)]
-        elif isinstance(n, ast.Call) and draft.uniform.draws.has_stream(n):
+        elif isinstance(n, ast.Call) and (draft.uniform.draws.has_stream(n) or _is_next(n)):
             yield n
         elif isinstance(n, ast.Name):
             bound = draft.module.scopes.reaching(n)
