@@ -138,12 +138,21 @@ def test_what_comes_round_in_turns_is_not_dealt_out(cycled: str, taken: str) -> 
     assert f"    {taken}\n" in plan_of(BEGIN + CYCLE.format(cycled, taken)).text
 
 
-def test_a_batch_that_a_function_goes_on_with_is_dealt_out() -> None:
+@pytest.mark.parametrize(
+    ("taken", "dealt"),
+    [
+        ("c = next(it)\n    a = resample(c)", "c = [next(it) for _ in range(hvd.size())][hvd.rank()]"),
+        ("a = resample(next(it))", "a = resample([next(it) for _ in range(hvd.size())][hvd.rank()])"),
+    ],
+)
+def test_a_batch_that_a_function_goes_on_with_is_dealt_out(taken: str, dealt: str) -> None:
     program = (
         "def batches():\n    while True:\n        for i in range(0, 256, 16):\n            yield x[i : i + 16]\n"
         "def resample(rows):\n    return rows[::2]\nit = batches()\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
-        "for step in range(3000):\n    c = next(it)\n    a = resample(c)\n"
+        "for step in range(3000):\n    "
+        + taken
+        + "\n"
         + TAPE.format("model(a)").replace("mse(b, ", "tf.reduce_mean(")
         + APPLY.format("model.trainable_variables")
     )
-    assert "c = [next(it) for _ in range(hvd.size())][hvd.rank()]" in plan_of(BEGIN + program).text
+    assert dealt in plan_of(BEGIN + program).text

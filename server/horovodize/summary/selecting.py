@@ -50,7 +50,7 @@ def draws_what_trains(feeding: Feeding, drawn: ast.Call, body: list[ast.AST]) ->
         return picks_what_trains(feeding, item, body)
     statement = feeding.syntax.statement(drawn)
     if not isinstance(statement, ast.Assign) or statement.value is not drawn:
-        return _is_run(feeding, drawn)
+        return _is_run(feeding, drawn) and not _is_given_on(feeding, drawn)
     names = {n.id for t in statement.targets for n in walk(t) if isinstance(n, ast.Name)}
     reads = [n for n in body if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     picked = (
