@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from .pairs import FIT, MODEL, TF, changes, check, plan_of, refused, untouched
+from .sessions import LOSS, RUN
 
 SCHEDULES = "from tensorflow.keras.optimizers import schedules as d\n"
 HEAD = MODEL + SCHEDULES
 TAIL = "model.compile(o.SGD(s))\n" + FIT
+SESSION = LOSS + "step = tf.train.get_or_create_global_step()\n"
 
 
 @pytest.mark.parametrize(
@@ -442,3 +444,40 @@ def test_what_a_schedule_gets_unpacked_is_asked_about(made: str, asked: bool) ->
         f'model.compile(tf.keras.optimizers.SGD({made}), "mse")\nmodel.fit(x, y)\n'
     )
     assert any("`*` or `**`" in c.doubt for c in plan_of(source).changes) is asked
+
+
+@pytest.mark.parametrize(
+    "warmed",
+    [
+        "    rate = (1.0 - early) * rate + early * 0.1 * tf.cast(step, tf.float32) / 50.0\n",
+        "    rate = tf.cond(step < 50, lambda: tf.cast(step, tf.float32) * 0.002, lambda: rate)\n",
+        "    rate = tf.maximum(rate, 1e-5)\n",
+        "    rate = tf.train.exponential_decay(rate, step, 10, 0.5)\n",
+    ],
+)
+def test_a_decayed_rate_that_becomes_another_under_a_condition_is_scaled_where_it_is_used(
+    warmed: str,
+) -> None:
+    """BERT's warm-up: in one case the optimizer gets the schedule itself, in the other what is made of it."""
+    text = plan_of(
+        SESSION
+        + "rate = tf.train.polynomial_decay(0.1, step, 1000)\n"
+        + f"if flags.warmup:\n    early = tf.cast(step < 50, tf.float32)\n{warmed}"
+        + "train = tf.train.AdamOptimizer(rate).minimize(loss, step)\n"
+        + RUN
+    ).text
+    assert "polynomial_decay(0.1, step, 1000 / hvd.size())" in text
+    assert "tf.train.AdamOptimizer(rate * hvd.size())" in text
+
+
+def test_schedules_of_two_cases_are_scaled_each_where_they_are_made() -> None:
+    text = plan_of(
+        SESSION
+        + "if flags.poly:\n    rate = tf.train.polynomial_decay(0.1, step, 1000)\n"
+        + "else:\n    rate = tf.train.exponential_decay(0.2, step, 1000, 0.9)\n"
+        + "train = tf.train.AdamOptimizer(rate).minimize(loss, step)\n"
+        + RUN
+    ).text
+    assert "polynomial_decay(0.1 * hvd.size()," in text
+    assert "exponential_decay(0.2 * hvd.size()," in text
+    assert "AdamOptimizer(rate)" in text

@@ -190,6 +190,9 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         if not _relative(draft, rate):
             _times(draft, rate, doubt=doubt)
         return
+    if draft.in_graph and _are_made_of_others(draft, made, origins):
+        _times(draft, rate, doubt=doubt)
+        return
     for origin in origins:
         call = origin.call
         if call is not None and schedule.is_schedule(draft, call):
@@ -210,6 +213,14 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
             draft.refuse(
                 "HVD006", rate, "this learning rate may be a number or a schedule; make it one of them"
             )
+
+
+def _are_made_of_others(draft: Draft, made: list[Origin], origins: list[Origin]) -> bool:
+    """Whether a rate is a schedule in one case and made of that schedule in another, as where a warm-up comes before it:
+    `if warmup: rate = tf.cond(step < warmup, lambda: rising, lambda: rate)`. Scaled where it is made, it would be twice."""
+    schedules = {o.call for o in made}
+    nodes = [o.node for o in origins if isinstance(o.node, ast.expr)]
+    return any(n in schedules and n is not e for e in nodes for n in draft.values.depends([e], 400))
 
 
 def _shared_rates(draft: Draft, call: ast.Call, origins: list[Origin]) -> list[ast.expr]:
