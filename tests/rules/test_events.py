@@ -8,6 +8,7 @@ import pytest
 
 from .dividing import TAPE
 from .pairs import TF, changes, check, plan_of, untouched
+from .sessions import LOSS
 
 DATA = "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
 LOOP = "total = 0\nfor epoch in range(9):\n    for i, (x, y) in enumerate(ds):\n        step(x, y)\n        total += 1\n"
@@ -1497,3 +1498,34 @@ def test_a_number_made_of_the_steps_that_a_function_gives_beside_others(given: s
     code += f"\nfor x in range(9000):\n    {taken}\n    if count == 8000:\n        save(count)\n"
     plan = plan_of(code)
     assert any("goes by a number that is made of them" in c.doubt for c in plan.changes)
+
+
+CRITIC = (
+    LOSS
+    + "other = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.abs(x * w)))\n"
+    + "train = tf.train.AdamOptimizer(0.1).minimize(loss)\nsess = tf.Session()\n"
+    + "sess.run(tf.global_variables_initializer())\nfor i in range(5000):\n"
+)
+AND_OTHER = "    sess.run(other, {x: draw()})\n"
+OFTEN = "    for _ in range(turns):\n        sess.run(train, {x: draw()})\n" + AND_OTHER
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        "    turns = 100 if i < 25 or i % 500 == 0 else 5\n",
+        "    turns = 5\n    if i < 25 or i % 500 == 0:\n        turns = 100\n",
+        "    if i < 25 or i % 500 == 0:\n        turns = 100\n    else:\n        turns = 5\n",
+    ],
+)
+def test_what_sets_how_often_an_inner_loop_trains_comes_as_seldom_as_before(turns: str) -> None:
+    """A WGAN's critic: each of its turns sees the rows of all ranks. The first steps are as many rows as before."""
+    text = plan_of(CRITIC + turns + OFTEN).text
+    assert "i < 25 // hvd.size() or i % 500 == 0" in text.replace(
+        "max(1, 25 // hvd.size())", "25 // hvd.size()"
+    )
+
+
+def test_how_often_something_is_shown_in_an_event_is_not_how_often_it_trains() -> None:
+    turns = "    turns = 100 if i % 500 == 0 else 5\n    for _ in range(turns):\n        show(draw())\n"
+    assert "i % max(1, 500 // hvd.size()) == 0" in plan_of(CRITIC + turns + AND_OTHER).text

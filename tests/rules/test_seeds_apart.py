@@ -471,3 +471,50 @@ def test_a_generator_of_tensorflow_that_a_checkpoint_keeps_is_asked_about() -> N
     maker = "rng = tf.random.Generator.from_seed(3)\nkept = tf.train.Checkpoint(model=1, rng=rng)\nkept.restore('ck')"
     loop = "for i in range(1000):\n    step(tf.gather(data, rng.uniform([16], 0, 900, tf.int32)))\n"
     assert doubts(plan_of(HEAD.format(maker) + loop), "D3")
+
+
+OBJECTS = """\
+import numpy as np
+import tensorflow as tf
+rows = np.load("x.npy")
+class Data:
+    def take(self, n):
+        {take}
+    def pick(self, n):
+        return rows[np.random.choice(900, n)]
+class Trainer:
+    def __init__(self, sess, data):
+        self.sess, self.data = sess, data
+        self.x = tf.placeholder(tf.float32, [None, 3])
+        loss = tf.reduce_mean(tf.square(tf.layers.dense(self.x, 1)))
+        self.train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+        self.sess.run(tf.global_variables_initializer())
+    def fit(self):
+        for _ in range(1000):
+            self.step()
+    def step(self):
+        self.sess.run(self.train_op, {{self.x: self.data.take(8)}})
+def main():
+    {seed}
+    Trainer(tf.Session(), Data()).fit()
+main()
+"""
+
+
+@pytest.mark.parametrize("take", ["return rows[np.random.randint(0, 900, n)]", "return self.pick(n)"])
+def test_a_seed_is_given_again_however_far_from_the_loop_its_rows_are_drawn(take: str) -> None:
+    text = plan_of(OBJECTS.format(take=take, seed="np.random.seed(7)")).text
+    assert "np.random.seed(7 + hvd.rank())\n        for _ in range(1000 // hvd.size()):" in text
+
+
+def test_a_seed_for_a_loop_that_starts_again_and_again_is_asked_about_from_afar() -> None:
+    often = OBJECTS.replace("()).fit()", "())\n    for _ in range(3):\n        t.fit()")
+    often = often.replace("    Trainer(tf.S", "    t = Trainer(tf.S")
+    plan = plan_of(often.format(take="return self.pick(n)", seed="np.random.seed(7)"))
+    assert any("every rank draws the same batches" in d for d in doubts(plan, "D3"))
+
+
+def test_draws_far_from_the_loop_without_a_seed_differ_by_themselves() -> None:
+    plan = plan_of(OBJECTS.format(take="return self.pick(n)", seed="pass"))
+    assert not doubts(plan, "D3")
+    assert "hvd.rank())" not in plan.text.replace("hvd.local_rank())", "")

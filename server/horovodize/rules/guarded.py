@@ -7,7 +7,7 @@ import ast
 from horovodize.rules import named_tests
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
-from horovodize.summary.syntax import FUNCTIONS, arguments
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments
 from horovodize.summary.turn_picks import picked_by
 
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
@@ -17,7 +17,8 @@ _JUMPS = (ast.Continue, ast.Return)
 
 def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
     """Whether `step % M` tells which updates go with which: every M-th step trains something, too, and M is small; every
-    M-th step applies the gradients that all of them added up; or it picks what each step is fed, of two data sets, say."""
+    M-th step applies the gradients that all of them added up; it sets how many steps an inner loop takes; or it picks what each
+    step is fed, of two data sets, say."""
     divisor = (
         modulo.right
         if isinstance(modulo, ast.BinOp)
@@ -27,11 +28,39 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
     few = known is None or known <= FEW
-    if picked_by(draft.facts.feeding, test, alternating=not few) is not None:
+    if picked_by(draft.facts.feeding, test, alternating=not few) is not None or _sets_turns(draft, test):
         return True
     if _trains_either_way(draft, test):
         return False
     return trains(draft, test) and (few or applies_gathered(draft, test))
+
+
+def _sets_turns(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test sets how many turns an inner loop trains for: `n_critic = 100 if step % 500 == 0 else 5`, then `for _ in
+    range(n_critic)`. Each turn sees the rows of all ranks: coming more often, it would take more of them."""
+    sites = set[ast.AST](draft_steps(draft))
+    statement = draft.syntax.statement(test)
+    arms = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
+    set_here = {
+        (t.id, draft.syntax.function(s))
+        for s in arms
+        if isinstance(s, ast.Assign)
+        for t in s.targets
+        if isinstance(t, ast.Name)
+    }
+    loops = (a for a in draft.syntax.ancestors(statement) if isinstance(a, LOOPS))
+    around = next(loops, None)
+    return any(
+        isinstance(loop, ast.For)
+        and around is not None
+        and draft.syntax.inside(loop, around)
+        and any(
+            isinstance(n, ast.Name) and (n.id, draft.syntax.function(loop)) in set_here
+            for n in ast.walk(loop.iter)
+        )
+        and any(draft.drive.reaches(inner, sites) for inner in loop.body)
+        for loop in draft.syntax.every(ast.For)
+    )
 
 
 def _trains_either_way(draft: Draft, test: ast.expr) -> bool:

@@ -52,10 +52,11 @@ def measured_in(
     `best = mean` and `bad += 1` under a test of it; `total` itself where it is added up. None where it is anything else.
 
     number: whether the expression is one"""
-    found = set[Measured]()
+    found, behind = set[Measured](), seen
     for leaf, counts in leaves(draft, e, number):
         if not differing(draft, leaf):
             continue
+        seen = set(behind)  # a number that is averaged where another part reads it, isn't here
         of_leaf: set[Measured] | None = None
         is_number = counts or _begins_with_number(draft, leaf)
         total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
