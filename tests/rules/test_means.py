@@ -13,6 +13,7 @@ from horovodize.summary import summarize
 
 from .dividing import KERAS, TAPE
 from .pairs import TF, plan_of
+from .sessions import LOSS
 
 EPOCHS = """
 ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
@@ -552,3 +553,31 @@ def test_what_one_of_several_objects_has_beside(made: str) -> None:
     text = plan_of("import numpy as np\nreports = []\n" + made + TAPE + EPOCHS.format(after)).text
     assert "mean_over_ranks" not in text
     assert "any_rank" not in text
+
+
+SINCE = (
+    LOSS
+    + "rate = tf.Variable(0.1, trainable=False)\nlower = rate.assign(rate * 0.7)\n"
+    + "train = tf.train.GradientDescentOptimizer(rate).minimize(loss)\nsess = tf.Session()\n"
+    + "sess.run(tf.global_variables_initializer())\nmean, last = 0.0, []\nfor i in range(500):\n"
+    + "    _, now = sess.run([train, loss], {x: draw()})\n"
+    + "    mean += now / 10\n    if i % 10 == 0:\n"
+    + "        if len(last) > 2 and mean > max(last[-3:]):\n            sess.run(lower)\n"
+    + "        last.append(mean)\n        mean = 0.0\n"
+)
+
+
+def test_a_number_is_averaged_where_a_test_compares_it_with_those_that_were_kept_of_it() -> None:
+    """As the seq2seq tutorial lowers its rate: some ranks would, by their own loss."""
+    text = plan_of(SINCE).text
+    assert "mean_over_ranks(mean) > max(last[-3:])" in text
+    assert "last.append(mean_over_ranks(mean))" in text
+
+
+def test_a_part_that_each_step_adds_is_one_of_the_steps_of_a_rank() -> None:
+    assert "    mean += now / max(1, 10 // hvd.size())\n" in plan_of(SINCE).text
+
+
+def test_a_part_that_is_no_part_of_the_event_or_goes_on_stays() -> None:
+    assert "mean += now / 7\n" in plan_of(SINCE.replace("now / 10", "now / 7")).text
+    assert "mean += now / 10\n" in plan_of(SINCE.replace("        mean = 0.0\n", "")).text

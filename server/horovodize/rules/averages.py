@@ -74,6 +74,7 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
 def _keep_of(draft: Draft, event: ast.If, every: ast.expr) -> None:
     summed = _summed(draft, event)
     sums, last = _begun_again(event) & summed, _kept_last(event, summed)
+    _divide_as_added(draft, event, sums, every)
     for divisor, what in divisors_in(draft, event) if sums or last else ():
         if not draft.syntax.inside(divisor, event):
             continue
@@ -88,6 +89,22 @@ def _keep_of(draft: Draft, event: ast.If, every: ast.expr) -> None:
         known = draft.facts.feeding.kinds.constant(divisor)
         if not same and known is not None and known > 1:
             draft.note("G5", divisor, _PERHAPS_STEPS)
+
+
+def _divide_as_added(draft: Draft, event: ast.If, sums: set[str], every: ast.expr) -> None:
+    """The same where each step adds a part: `loss += step() / every`, shown and set to 0 in the event."""
+    for loop in draft.syntax.loops(event)[:1]:
+        for n in ast.walk(loop):
+            sum_ = added(n)
+            if sum_ is None or _whole(sum_.target) not in sums or draft.syntax.inside(n, event):
+                continue
+            ratio = sum_.value
+            if not isinstance(ratio, ast.BinOp) or not isinstance(ratio.op, ast.Div):
+                continue
+            for factor in (f for f in _factors(ratio.right) if ast.dump(f) == ast.dump(every)):
+                if not draft.was(factor, Divided):
+                    edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor, "G5"))
+                    draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
 
 
 def _begun_again(event: ast.If) -> set[str]:
