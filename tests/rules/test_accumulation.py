@@ -226,3 +226,39 @@ def test_a_count_of_batches_whose_gradients_wait_in_a_graph_is_left(given: str) 
 def test_a_step_of_its_own_comes_as_often_as_before(given: str) -> None:
     text = plan_of(IN_A_GRAPH.format(given=given).replace("sess.run(gather,", "sess.run(loss,")).text
     assert "if n == max(1, 32 // hvd.size()):" in text
+
+
+BY_CURSOR = """\
+import numpy as np
+import tensorflow as tf
+data = np.load("x.npy")
+x = tf.placeholder(tf.float32, [None, 3])
+loss = tf.reduce_mean(tf.layers.dense(x, 1))
+opt = tf.train.GradientDescentOptimizer(0.1)
+pairs = opt.compute_gradients(loss, tf.trainable_variables())
+sums = [tf.Variable(tf.zeros_like(v), trainable=False) for _, v in pairs]
+clear = [s.assign(tf.zeros_like(s)) for s in sums]
+gather = [s.assign_add(g) for s, (g, _) in zip(sums, pairs)]
+apply = opt.apply_gradients([(s, v) for s, (_, v) in zip(sums, pairs)])
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+at = 0
+for i in range(100):
+    sess.run(clear)
+    for _ in range(4):
+        sess.run({run}, {{x: data[at:at + 8]}})
+        at = (at + 8) % len(data)
+    sess.run(apply{fed})
+"""
+
+
+def test_what_is_gathered_by_a_cursor_that_goes_round_is_not_divided_and_said() -> None:
+    """All ranks gathered the same rows, at size() times the rate."""
+    plan = plan_of(BY_CURSOR.format(run="gather", fed=""))
+    assert "GradientDescentOptimizer(0.1))" in plan.text
+    assert any("`at` selects the batches" in note.message for note in plan.notes)
+
+
+def test_what_is_measured_by_a_cursor_beside_a_step_is_not_gathered() -> None:
+    plan = plan_of(BY_CURSOR.format(run="loss", fed=", {x: draw()}"))
+    assert not any("`at` selects the batches" in note.message for note in plan.notes)

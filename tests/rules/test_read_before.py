@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from .pairs import changes, plan_of
+from .sessions import BUILT, INIT
 
 PROGRAM = """\
 import json
@@ -116,7 +117,7 @@ Trainer("state.json").train()
 def test_fields_that_were_read_are_rank_0s_also_a_count_that_the_loop_goes_on_with() -> None:
     before = PROGRAM.format(read="", decide="pass").partition("\nfor epoch")[0]
     text = plan_of(before + "\n" + FIELDS).text
-    lines = "        self.best = hvd.broadcast_object(self.best)\n        self.bad = hvd.broadcast_object(self.bad)\n"
+    lines = "        self.bad = hvd.broadcast_object(self.bad)\n        self.best = hvd.broadcast_object(self.best)\n"
     assert text.index(lines) < text.index("for epoch")
 
 
@@ -211,3 +212,30 @@ def test_a_callback_that_reads_when_training_begins_decides_with_all_ranks() -> 
         "    def on_train_begin(self, logs=None):\n        " + READ + "\n    def on_epoch_end",
     )
     assert "if any_rank(self.wait > 8):" in plan_of(later).text
+
+
+COUNTERS = """\
+best, wait = np.inf, 0
+if os.path.exists("state.pkl"):
+    with open("state.pkl", "rb") as f:
+        best, wait = pickle.load(f)
+for i in range(500):
+    sess.run(train, {x: draw()})
+    if i % 10 == 0:
+        now = 1.0 / (i + 1)
+        if now < best:
+            best, wait = now, 0
+            print(best)
+        else:
+            wait += 1
+        if wait >= 3:
+            break
+"""
+
+
+def test_what_decides_how_a_count_goes_on_by_which_a_loop_is_left_is_rank_0s_too() -> None:
+    """`best` was each rank's own: one without the file began to count again, and stayed in the loop alone."""
+    text = plan_of(
+        "import os, pickle\nimport numpy as np\n" + BUILT + "sess = tf.Session()\n" + INIT + COUNTERS
+    ).text
+    assert "best = from_root(best)\nwait = from_root(wait)\n" in text

@@ -187,8 +187,13 @@ def _own_names(loop: Loop) -> set[str]:
 
 
 def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
-    """All that the steps of a loop depend on."""
+    """All that the steps of a loop depend on; where they apply what other runs of a session have gathered, those."""
+    graph, gathered = feeding.sites.graph, feeding.sites.accumulators
     given = [a for step in driver.steps for a in arguments(step)]
+    if any(gathered.are_applied_in(step, graph.train_ops) for step in driver.steps):
+        inside = {n for s in driver.loop.body for n in walk(s)}
+        runs = [run for run in graph.all_runs if run in inside and gathered.are_moved_in(run)]
+        given += [a for run in runs for a in arguments(run)]
     return set(feeding.values.depends(given, 4000))
 
 

@@ -116,20 +116,14 @@ def applies_gathered(draft: Draft, test: ast.expr) -> bool:
         r.call for r in draft.sites.graph.trainings if any(draft.drive.reaches(s, {r.call}) for s in places)
     ]
     if runs:
-        return all(_runs_gathered(draft, run) for run in runs)
+        ops, gathered = draft.sites.graph.train_ops, draft.sites.accumulators
+        return all(gathered.are_applied_in(run, ops) for run in runs)
     return any(
         update.gradients
         and any(draft.drive.reaches(s, {update.call}) for s in places)
         and not any(draft.drive.reaches(s, set(update.gradients)) for s in places)
         for update in draft.sites.updates
     )
-
-
-def _runs_gathered(draft: Draft, run: ast.Call) -> bool:
-    """Whether a session's run applies what variables have gathered in runs before."""
-    fetched = draft.sites.graph.train_ops & set(draft.values.depends(run.args[:1], _FETCHED))
-    calls = [n for n in fetched if isinstance(n, ast.Call)]
-    return bool(calls) and all(draft.sites.accumulators.are_applied_by(call) for call in calls)
 
 
 def turns_of_what_is_shown(draft: Draft, test: ast.expr) -> int:

@@ -45,9 +45,8 @@ def agree(draft: Draft, decided: ast.expr) -> None:
         if draft.once(f"agreed {text}", outermost):
             line = f"{text} = {from_root(draft)}({text})"
             draft.change("G6", decided, _WHAT, _WHY, [draft.before(outermost, [line])])
-    given = [v for name in names for v in _given_before(draft, name, outermost)]
-    around = [test.test for v in given for test, _ in draft.syntax.conditions(v) if isinstance(test, ast.If)]
-    draft.settled |= {(e, r.where) for e in (decided, *names, *given, *around) for r in found}
+    given = [e for name in names for e in _given_before(draft, name, outermost)]
+    draft.settled |= {(e, r.where) for e in (decided, *names, *given) for r in found}
 
 
 def _before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[Binding]:
@@ -62,7 +61,10 @@ def _before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[Bi
 
 
 def _given_before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[ast.expr]:
-    return [b.value for b in _before(draft, name, loop) if b.value is not None]
+    """What a name is given outside of a loop, and the tests by which it is."""
+    given = [b.value for b in _before(draft, name, loop) if b.value is not None]
+    around = [test.test for v in given for test, _ in draft.syntax.conditions(v) if isinstance(test, ast.If)]
+    return [*given, *around]
 
 
 def _is_read_before(draft: Draft, reason: Varies | Unknown, loop: Loop) -> bool:
@@ -73,9 +75,10 @@ def _is_read_before(draft: Draft, reason: Varies | Unknown, loop: Loop) -> bool:
 def _read_by(
     draft: Draft, decided: ast.expr, loop: Loop, found: set[Varies | Unknown]
 ) -> list[ast.Name | ast.Attribute] | None:
-    """The names in a loop that hold what was read; None where one holds something else, too, which can't be sent."""
+    """The names in a loop that hold what was read, also those by which others are set: `if loss < best: best, bad = loss, 0`.
+    None where one holds something else, too, which can't be sent."""
     names = list[ast.Name | ast.Attribute]()
-    for n in draft.values.depends([decided], 200):
+    for n in draft.values.depends([decided, *_tests_behind(draft, decided, loop)], 400):
         is_field = isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"
         if not (isinstance(n, ast.Name) or (is_field and isinstance(n, ast.Attribute))):
             continue
@@ -86,6 +89,20 @@ def _read_by(
                 return None
             names.append(n)
     return names
+
+
+def _tests_behind(draft: Draft, decided: ast.expr, loop: Loop) -> list[ast.expr]:
+    """The tests in a loop by which what an expression reads is set there, and what they read."""
+    found = list[ast.expr]()
+    todo: list[ast.expr] = [decided]
+    while todo:
+        read = [n for n in ast.walk(todo.pop()) if isinstance(n, (ast.Name, ast.Attribute))]
+        set_in = [b.statement for n in read for b in draft.values.bindings(n)]
+        around = [t for s in set_in if draft.syntax.inside(s, loop) for t, _ in draft.syntax.conditions(s)]
+        more = [t.test for t in around if isinstance(t, ast.If) and draft.syntax.inside(t, loop)]
+        todo += [t for t in dict.fromkeys(more) if t not in found]
+        found += [t for t in dict.fromkeys(more) if t not in found]
+    return found
 
 
 def can_be_sent(draft: Draft, b: Binding) -> bool:

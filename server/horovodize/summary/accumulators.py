@@ -16,6 +16,8 @@ from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
 from horovodize.summary.values import ITEM
 
+_FETCHED = 400  # nodes that are looked at behind what a session is to fetch
+
 
 class Accumulators:
     """The accumulators of one module. `method_calls` gives the calls of methods of some names."""
@@ -44,6 +46,24 @@ class Accumulators:
         origins = [o.node for o in self.module.values.origins(pairs)] if pairs is not None else []
         firsts = [first for origin in origins for first in self._firsts(origin)]
         return bool(firsts) and all(self._hold(first) for first in firsts)
+
+    def are_applied_in(self, run: ast.Call, train_ops: set[ast.AST]) -> bool:
+        """Whether a session's run applies what variables have gathered in runs before, and no other gradients. train_ops: the
+        operations of the graph that train."""
+        fetched = train_ops & set(self.module.values.depends(run.args[:1], _FETCHED))
+        calls = [n for n in fetched if isinstance(n, ast.Call)]
+        return bool(calls) and all(self.are_applied_by(call) for call in calls)
+
+    def are_moved_in(self, run: ast.Call) -> bool:
+        """Whether a session's run adds to such variables, or clears them."""
+        fetched = self.module.values.depends(run.args[:1], _FETCHED)
+        calls = (n for n in fetched if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+        return any(
+            made in self._gathered
+            for n in calls
+            if isinstance(n.func, ast.Attribute) and n.func.attr in ("assign_add", "assign")
+            for made in self._makers(n.func.value)
+        )
 
     def _firsts(self, pairs: ast.AST) -> list[tuple[ast.expr, bool]]:
         """The first of each of some pairs; or what all of them are the items of, and then True."""
