@@ -540,3 +540,33 @@ def test_what_moves_on_the_number_of_a_turn_at_its_end_moves_nothing(end: str) -
     assert "for i, own_i in rounds(range(640)):" in text
     assert "rows[own_i]" in text
     assert text.endswith(plan_of(OPENED + code).text.rsplit("rounds(", 1)[1] + f"    {end}\n")
+
+
+KEPT = """\
+start = 0
+found = tf.train.latest_checkpoint("kept")
+if found:
+    start = int(found.split("-")[1])
+    saver.restore(sess, found)
+step = start
+while step {less} {end}:
+    at = step * 8 % len(rows)
+    sess.run(train, {{x: rows[at:at + 8]}})
+    step += 1
+    saver.save(sess, "kept/model", global_step=step)
+"""
+
+
+@pytest.mark.parametrize(
+    ("less", "end", "last"),
+    [("<", "500", "499"), ("<", "total", "total - 1"), ("<=", "500", "500"), ("<", "a + b", "(a + b) - 1")],
+)
+def test_a_cursor_that_a_checkpoint_keeps_counts_the_steps_of_all_ranks(
+    less: str, end: str, last: str
+) -> None:
+    """Its turns were divided twice: they went on by size(), and were compared times size()."""
+    text = plan_of(OPENED + "saver = tf.train.Saver()\n" + KEPT.format(less=less, end=end)).text
+    assert f"while step {less} {end}:\n    own_step = min(step + hvd.rank(), {last})\n" in text
+    assert "at = own_step * 8 % len(rows)" in text
+    assert "step += hvd.size()" in text
+    assert "ranks" not in text[text.index("while step") :]

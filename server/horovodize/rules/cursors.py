@@ -66,10 +66,13 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in named]
     if len(read) != 1 or not _grows_with(sides[0], read[0]) or not draft.can_insert(loop):
         return False
+    cursor, place = named[read[0].id], draft.module.span(read[0])
+    counter = draft.facts.counters.of(read[0])
+    if counter is not None and counter.stored:
+        return read[0] is sides[0] and _select_by_stored(draft, loop, cursors, sides[1], rule)
     draft.divided = True
     draft.decide(loop, Fewer(rule))
     draft.decide(sides[1], Divided(rule))
-    cursor, place = named[read[0].id], draft.module.span(read[0])
     ranks = draft.fresh("ranks")
     whole, start = draft.module.text(test), draft.module.span(test).start
     first = _last_of_a_turn(draft, cursor, SIZE, cursor.first)
@@ -83,6 +86,24 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     _select(draft, loop, cursors, rule, ranks)
     if not is_one(cursor.step):  # which counts the turns (G5)
         _read_as_all(draft, loop, cursor, rule, ranks)
+    return True
+
+
+def _select_by_stored(
+    draft: Draft, loop: ast.While, cursors: list[Cursor], bound: ast.expr, rule: str
+) -> bool:
+    """Lets each rank select by its own of a cursor that a checkpoint keeps, and that counts the steps of all ranks therefore
+    (G6): the loop ends where it did, and past the end there is only the last batch."""
+    test = loop.test
+    if len(cursors) > 1 or not is_one(cursors[0].step) or not isinstance(test, ast.Compare):
+        return False
+    draft.divided = True
+    draft.decide(loop, Fewer(rule))
+    last = draft.module.text(bound)
+    if isinstance(test.ops[0], (ast.Lt, ast.Gt)):
+        number = bound.value if isinstance(bound, ast.Constant) else None
+        last = str(number - 1) if isinstance(number, int) else f"{_text(draft, bound)} - 1"
+    _select(draft, loop, cursors, rule, "", f"min({cursors[0].name} + {RANK}, {last})")
     return True
 
 
@@ -138,13 +159,14 @@ def _is_tested(draft: Draft, use: ast.AST) -> bool:
     return any(isinstance(a, ast.Compare) for a in around)
 
 
-def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str) -> None:
+def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str, by: str = "") -> None:
+    """`by`: what each rank selects by, as text; else what follows from how many ranks share the turns."""
     for cursor in cursors:
         own = own_numbers.name(draft, cursor.name, loop.body[0])
         turns = f"{RANK} % {ranks}" if ranks else RANK
         if ranks and not is_one(cursor.step):
             turns = f"({turns})"
-        value = _moved(draft, cursor, turns, ranks or SIZE, None)
+        value = by or _moved(draft, cursor, turns, ranks or SIZE, None)
         edits = [
             draft.before(loop.body[0], [f"{own} = {value}"]),
             *own_numbers.give(draft, cursor.uses, cursor.name, own, rule),
