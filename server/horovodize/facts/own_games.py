@@ -12,7 +12,9 @@ finds."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from horovodize.facts.exits import exits, tests
 from horovodize.source.nodes import walk
@@ -20,7 +22,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import Loop, arguments, position
 
-_GATHERING = frozenset("append appendleft extend add push store remember put insert".split())
+_GATHERING = re.compile("(append(left)?|extend|add|push|store|remember|put|insert)(_[a-z_]+)?")
 _PREDICTING = frozenset("predict predict_on_batch".split())
 _FAR = 400  # nodes that a value depends on
 
@@ -39,7 +41,9 @@ class OwnGames:
         """Where a game moves on in a loop, of all calls that are run in it; None where none is played."""
         found = list(calls)
         gathering = (
-            c for c in found if isinstance(c.func, ast.Attribute) and c.func.attr in _GATHERING and c.args
+            c
+            for c in found
+            if isinstance(c.func, ast.Attribute) and _GATHERING.fullmatch(c.func.attr) and c.args
         )
         for call in gathering:
             move = next(self._carried([*call.args], loop), None)
@@ -62,9 +66,12 @@ class OwnGames:
                 ):
                     continue
                 made_of = list(self.values.depends([b.value], _FAR))
-                if any(isinstance(m, ast.Name) and m.id == n.id for m in made_of) and self._asks(
-                    made_of, n.id
-                ):
+                if not any(isinstance(m, ast.Name) and m.id == n.id for m in made_of):
+                    continue
+                here = self.syntax.loops(b.statement)[:1] == [
+                    loop
+                ]  # what is written in a loop within is a sample
+                if self._asks(made_of, n.id) or (here and self._asks_in_session(made_of, n.id)):
                     yield b.statement
 
     def _ends_a_loop(self, call: ast.Call) -> bool:
@@ -105,6 +112,16 @@ class OwnGames:
             for n in nodes
             if isinstance(n, ast.Call)
         )
+
+    def _asks_in_session(self, nodes: list[ast.AST], about: str) -> bool:
+        """The same of a graph: whether a session runs something there that trains nothing."""
+        runs = self._asked_runs.intersection(nodes)
+        return any(self._is_told(run, about) for run in runs)
+
+    @cached_property
+    def _asked_runs(self) -> set[ast.Call]:
+        graph = self.sites.graph
+        return set(graph.all_runs) - {run.call for run in graph.runs}
 
     def _is_asked(self, call: ast.Call) -> bool:
         func = call.func
