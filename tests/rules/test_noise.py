@@ -114,3 +114,41 @@ ORDERED = """\
     for i in range(0, len(order), 16):
         train_step(rows[order[i:i + 16]])
 """
+
+
+SESSION_GAN = """\
+import numpy as np
+import tensorflow as tf
+np.random.seed(7)
+rows = np.load("x.npy")
+x = tf.placeholder(tf.float32, [None, 3])
+z = tf.placeholder(tf.float32, [None, 2])
+made = tf.layers.dense(z, 3)
+judge = tf.layers.dense(x, 1) - tf.layers.dense(made, 1)
+judged = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(judge))
+forged = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(made))
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for i in range(1000):
+    noise = {noise}
+    feed = {{x: {rows}, z: noise}}
+    sess.run(judged, feed)
+    sess.run(forged, {{z: noise}})
+"""
+AGAIN = "if hvd.size() > 1:\n    np.random.seed(7 + hvd.rank())\nfor i in range("
+
+
+def test_noise_that_a_session_is_fed_with_differs_between_ranks() -> None:
+    """Their generators learned from the same noise, at size() times the rate."""
+    noise = "np.random.normal(size=(8, 2)).astype(np.float32)"
+    assert AGAIN in plan_of(SESSION_GAN.format(noise=noise, rows="rows[i * 8:i * 8 + 8]")).text
+    assert (
+        "seed(7 + "
+        not in plan_of(SESSION_GAN.format(noise="np.ones((8, 2))", rows="rows[i * 8:i * 8 + 8]")).text
+    )
+
+
+def test_a_seed_by_which_batches_may_be_dealt_out_alike_stays() -> None:
+    plan = plan_of(SESSION_GAN.format(noise="np.random.normal(size=(8, 2))", rows="data.next_batch(8)"))
+    assert "seed(7 + " not in plan.text
+    assert any("draws the same numbers, beside batches" in n.message for n in plan.notes)

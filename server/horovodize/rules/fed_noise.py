@@ -14,9 +14,10 @@ from horovodize.rules import seeds_apart, strong
 from horovodize.rules.any_rank_test import draw_alike
 from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import Draft
+from horovodize.rules.shares import draws_for_all
 from horovodize.rules.shuffle_order import SHARED
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import FUNCTIONS, Function, argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments
 
 _WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."
 _ASKED = (
@@ -36,6 +37,7 @@ _FORMS = (
     "Variable",
 )
 _DEPTH = 3
+_FAR = 400  # nodes that what a session is given is made of
 
 
 def apply(draft: Draft) -> None:
@@ -46,6 +48,8 @@ def apply(draft: Draft) -> None:
             if draft.was(seed, Apart) or not draft.uniform.draws.gives_seed(seed):
                 continue
             fixed = [c for c in noise if _fixes(draft, seed, c)]
+            if fixed and any(_draws_alike(draft, c, seed) for c in calls if draws_for_all(draft, c)):
+                continue  # said with the seeds
             if fixed:
                 _order_alike(
                     draft, [c for c in drawing if seeds_apart.is_order(draft, c) and _fixes(draft, seed, c)]
@@ -59,6 +63,24 @@ def apply(draft: Draft) -> None:
                     _WHY,
                     _ASKED.format(draft.line_words(fixed[0], seed), example),
                 )
+
+
+def _draws_alike(draft: Draft, dealt: ast.Call, seed: ast.Call) -> bool:
+    """Whether what all ranks deal out alike is drawn by a seed, as far as can be seen."""
+    todo: list[ast.AST | None] = [draft.values.callee(dealt)]
+    seen = set[ast.AST | None]()
+    while todo:
+        called = todo.pop()
+        if called in seen:
+            continue
+        seen.add(called)
+        if called is None:
+            return True
+        calls = [n for n in ast.walk(called) if isinstance(n, ast.Call)]
+        if any(_fixes(draft, seed, c) for c in calls):
+            return True
+        todo += [f for c in calls if (f := draft.values.callee(c)) is not None]
+    return False
 
 
 def _order_alike(draft: Draft, orders: list[ast.Call]) -> None:
@@ -116,6 +138,8 @@ def _is_fed(draft: Draft, e: ast.expr, depth: int) -> bool:
         if isinstance(callee, FUNCTIONS):
             return any(_is_fed(draft, n, depth - 1) for n in _parameter(draft, callee, parent, child))
         return draft.names.of(parent.func) is None and not draft.module.scopes.is_builtin(parent.func)
+    if isinstance(parent, ast.Dict):
+        return child in parent.values and _is_fed_to_a_graph(draft, parent)
     if isinstance(parent, ast.Assign) and parent.value is child:
         names = [t.id for t in parent.targets if isinstance(t, ast.Name)]
         function = draft.syntax.function(parent) or draft.module.tree
@@ -126,6 +150,12 @@ def _is_fed(draft: Draft, e: ast.expr, depth: int) -> bool:
         ]
         return any(_comes_from(draft, n, parent) and _is_fed(draft, n, depth) for n in uses)
     return False
+
+
+def _is_fed_to_a_graph(draft: Draft, feed: ast.Dict) -> bool:
+    """Whether steps of a session's graph are fed with what a dictionary holds: `sess.run(g_step, {z: noise})`."""
+    given = [e for run in draft.sites.graph.trainings for e in arguments(run.call)]
+    return feed in draft.values.depends(given, _FAR)
 
 
 def _comes_from(draft: Draft, name: ast.Name, made: ast.Assign) -> bool:

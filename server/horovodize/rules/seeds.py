@@ -39,6 +39,7 @@ from horovodize.rules import (
     shuffle_order,
     strong,
 )
+from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import has_rows
 from horovodize.rules.rule import Rule
@@ -53,13 +54,13 @@ _BESIDE = "with this seed every rank draws the same numbers, beside batches that
 def apply(draft: Draft) -> None:
     if not begins(draft, "D3"):
         return
+    fed_noise.apply(draft)
     for driver in feeding(draft).drivers:
         if _draws_its_rows(draft, driver) and not feeding(draft).next_calls(driver):
             _report(draft, driver)
             graph_seeds.apply(draft, driver)
         elif has_rows(driver):
             _ask_beside(draft, driver)
-    fed_noise.apply(draft)
     shuffle_order.apply(draft)
     made_rows.apply(draft)
     listed_files.keep_order(draft)
@@ -118,7 +119,8 @@ def _report(draft: Draft, driver: Driver) -> None:
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
         if _seeds(draft, call, drawing):
             if dealt:
-                draft.note("D3", call, _BESIDE)
+                if not draft.was(call, Apart):
+                    draft.note("D3", call, _BESIDE)
                 continue
             if seeds_apart.seed_apart(draft, driver, call):
                 continue
