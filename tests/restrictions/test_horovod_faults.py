@@ -321,6 +321,10 @@ def test_horovods_own_wrapper_averages_where_keras_3_is_not_known(tensorflow: st
             id="it stops there",
         ),
         pytest.param(
+            UNDER_KERAS_3.replace("gpus =", "assert not hasattr(tf.keras, 'ops'), 'Keras 3'\ngpus ="),
+            id="it stops there by an assertion",
+        ),
+        pytest.param(
             START + OWN_STEP + 'model.compile(optimizer, "mse")\n' + FIT, id="a step of its own has a tape"
         ),
     ],

@@ -117,7 +117,7 @@ def test_the_script_imports_the_keras_that_it_asks_for_its_version() -> None:
     assert "import keras\n" not in made["train"]
     texts = changed(result(START.format("np.load('rows.npy')"), base=BASE, nets=AUTO))
     script = texts["/p/train.py"]
-    assert script.index("import keras\n") < script.index("if hasattr(keras, ")
+    assert script.index("import keras\n") < script.index("assert not hasattr(keras, ")
 
 
 IN_GRAPH = """\

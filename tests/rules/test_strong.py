@@ -442,3 +442,13 @@ def test_what_keras_is_given_beside_rows_has_as_many_of_them() -> None:
         "            self.model.train_on_batch([seen, old], taken)\n"
     ).text
     assert "train_on_batch([share_rows(seen), share_rows(old)], share_rows(taken))" in text
+
+
+def test_the_helper_only_divides_and_the_note_says_when_it_does_not() -> None:
+    plan = plan_of(TAPE.format("x.sum(1)"))
+    helper = plan.text.partition("def share_rows(rows):")[2].partition("\n\n")[0].splitlines()
+    assert len(helper) == 3
+    assert "len(rows)" in helper[1]
+    assert "% hvd.size()" in helper[2]
+    assert "import warnings" not in plan.text
+    assert any("each computes all of them" in n.message for n in plan.notes)

@@ -265,8 +265,6 @@ class Draft(Decisions):
         """The name of a helper function that the head of the file will define ("shard_array", "shard_dataset")."""
         if purpose not in self.helpers:
             self.helpers[purpose] = self.fresh(purpose)
-            if purpose == "share_rows":
-                self.needed_module("warnings")
         return self.helpers[purpose]
 
     def needed_module(self, module: str) -> str:

@@ -31,8 +31,6 @@ _NAMED_AS_KERAS = (
     "    type(optimizer).__module__ = type(saved).__module__",
 )
 
-_COMPUTES_ALL = f"{{{{count}}}} rows for {{{{{SIZE}}}}} ranks: each computes all of them"
-
 _SILENT = ("class {name}:{comment}",)
 _STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
 _DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
@@ -66,10 +64,8 @@ HELPERS = {
     "share_rows": (
         "def {name}(rows):",
         '    """This rank\'s part of the rows that every step sees; all where ranks can\'t get equally many."""',
-        "    count = int(rows.shape[0]) if hasattr(rows, {quote}shape{quote}) else len(rows)",
-        f"    if count % {SIZE} and {RANK} == 0:",
-        f"        {{warnings}}.warn(f{{quote}}{_COMPUTES_ALL}{{quote}}, stacklevel=2)",
-        f"    return rows if count % {SIZE} else rows[{RANK} :: {SIZE}]",
+        "    count = rows.shape[0] if hasattr(rows, {quote}shape{quote}) else len(rows)",
+        f"    return rows if int(count) % {SIZE} else rows[{RANK} :: {SIZE}]",
     ),
     "split_rows": (
         "def {name}(rows):",
@@ -377,7 +373,6 @@ def helper_lines(
         "growth": draft.growth,
         "times_growth": f" * {draft.growth}" if draft.growth else "",
         "comment": _STANDS_FOR if draft.options.comments else "",
-        "warnings": draft.needed_module("warnings") if purpose == "share_rows" else "",
     }
     return _said_beside(draft, [line.format(**names, **draft.stream) for line in lines])
 

@@ -13,8 +13,8 @@ After          for step in range(1000):
                A placeholder of the size of all rows is left open. Rows that gradients are taken with respect to are divided
                once, before the loop.
 Leaves alone   Rows of which ranks can't get equally many, for a mean: every rank then computes all of them, which is right and
-               no faster; it says so when it runs. Rows that are constants of a graph, and those of a program that is made for
-               their number (a state, a placeholder whose size is read), which is said.
+               no faster, as the note at the step says. Rows that are constants of a graph, and those of a program that is
+               made for their number (a state, a placeholder whose size is read), which is said.
 Asks           A loss of which it can't be seen whether it is a mean over rows, and a compiled model with a layer that is not in
                the file. Batch normalization, whose statistics are those of a rank's rows. `fit` for a number of steps on data
                that can't be seen: each step may get all of it.
@@ -48,8 +48,8 @@ _WHAT = "Divide the rows among the ranks"
 _OPEN = "Leave the number of rows open"
 _WHY = "Strong scaling: each step uses all rows, so rows are divided and rate and steps stay."
 _CHOSEN = (
-    "strong scaling: each step uses all rows, so rows are divided and rate and steps stay; a loss that a step gives is that of "
-    "a rank's rows"
+    "strong scaling: each step uses all rows, so rows are divided and rate and steps stay (where ranks can't get equally many, "
+    "each computes all of them); a loss that a step gives is that of a rank's rows"
 )
 _MEAN = "every step sees the same data; rows are divided, rate and steps stay; right for a loss that is a mean over rows"
 _UNSEEN_LAYER = (

@@ -7,13 +7,11 @@ from __future__ import print_function
 # from __future__ import print_function
 import numpy as np
 from tensorflow import keras
-import warnings
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
 hvd.init()  # each process is a rank, and gets one GPU
-if hasattr(tf.keras, 'ops'):
-    raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
+assert not hasattr(tf.keras, 'ops'), 'Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later'
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)
@@ -22,10 +20,8 @@ if gpus:
 
 
 def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
-    count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
-    if count % hvd.size() and hvd.rank() == 0:
-        warnings.warn(f'{count} rows for {hvd.size()} ranks: each computes all of them', stacklevel=2)
-    return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]
+    count = rows.shape[0] if hasattr(rows, 'shape') else len(rows)
+    return rows if int(count) % hvd.size() else rows[hvd.rank() :: hvd.size()]
 
 # %%
 x = np.arange(64.0).reshape(32, 2) / 64

@@ -246,8 +246,11 @@ def _is_ignored(context: Context, fit: Fit, optimizers: list[ast.expr]) -> bool:
 
 def _stops_by_keras(context: Context) -> bool:
     """Whether a script raises an error by a test of Keras, as those do that are distributed where Keras isn't known."""
-    for node in context.syntax.every(ast.If):
-        if not isinstance(node, ast.If) or not isinstance(node.body[0], ast.Raise):
+    for node in context.syntax.every(ast.If, ast.Assert):
+        stops = isinstance(node, ast.Assert) or (
+            isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)
+        )
+        if not isinstance(node, (ast.If, ast.Assert)) or not stops:
             continue
         names = (
             context.names.of(e) or "" for e in ast.walk(node.test) if isinstance(e, ast.Name | ast.Attribute)

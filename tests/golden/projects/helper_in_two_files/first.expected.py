@@ -1,13 +1,10 @@
 import tensorflow as tf
-import warnings
 import horovod.tensorflow.keras as hvd
 
 
 def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
-    count = int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-    if count % hvd.size() and hvd.rank() == 0:
-        warnings.warn(f"{count} rows for {hvd.size()} ranks: each computes all of them", stacklevel=2)
-    return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]
+    count = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    return rows if int(count) % hvd.size() else rows[hvd.rank() :: hvd.size()]
 
 
 def pretrain(model, x, y):
