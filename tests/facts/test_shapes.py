@@ -34,6 +34,14 @@ def rows_of(source: str) -> int | None:
         ("found = np.reshape([0.0, 1.0, 2.0, 3.0], (4, 1))", 4),
         ("found = np.arange(6.0).reshape((3, 2))", 3),
         ("found = np.arange(12).reshape(-1, 3)", 4),
+        ("x = np.zeros((90, 4))\nfound = x.reshape(x.shape[0], 2, 2)", 90),
+        ("x = np.zeros((90, 4))\nx = x.reshape((len(x), 2, 2)) / 255\nfound = x", 90),
+        ("x = np.zeros((90, 4))\nfound = np.reshape(x, [x.shape[0], x.shape[1], 1])", 90),
+        (
+            "(x, _), (_, _) = tf.keras.datasets.mnist.load_data()\nx = x.reshape(x.shape[0], 28, 28, 1).astype('f')\n"
+            "found = (x - 127.5) / 127.5",
+            60000,
+        ),
         ("found = np.arange(-1, 1, 0.2).reshape(-1, 1)", 10),
         ("found = np.arange(9, 0, -2)", 5),
         ("found = np.linspace(-1, 1, n)[:, np.newaxis]", 40),
@@ -64,6 +72,8 @@ def test_rows_that_are_seen(source: str, rows: int) -> None:
         "found = [np.zeros(9), np.ones(9)]",  # two arrays, as a model of two inputs takes them
         "found = np.zeros(open('n').read())",
         "found = np.zeros((9, 1))[mask]",
+        "x = np.loadtxt('x.csv')\nfound = x.reshape(x.shape[0], 2)",
+        "x = np.zeros((9, 4))\nfound = x.reshape(len(rest), 4)",
         "found = np.zeros(9) if n else np.zeros(8)",
         "found = np.array([1, 2, 3]) + rest",
         "found = np.zeros(9)[: len(rest)]",

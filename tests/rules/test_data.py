@@ -601,8 +601,24 @@ def test_class_names_are_still_there() -> None:
     dataset(
         "ds = tf.keras.utils.image_dataset_from_directory('d')\nprint(ds.class_names)\nmodel.fit(ds.cache())\n",
         "ds = tf.keras.utils.image_dataset_from_directory('d', seed=0 if hvd.size() > 1 else None)\nprint(ds.class_names)\n"
-        "model.fit(shard_stream(ds).cache())\n",
+        "model.fit(shard_dataset(ds).cache())\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "helper"),
+    [
+        ("tf.keras.utils.image_dataset_from_directory('d', seed=1)", "shard_dataset"),
+        ("tf.keras.preprocessing.text_dataset_from_directory('d', seed=1).map(f)", "shard_dataset"),
+        ("tf.keras.utils.audio_dataset_from_directory('d', shuffle=False).prefetch(2)", "shard_dataset"),
+        ("tf.keras.utils.image_dataset_from_directory('d', seed=1).filter(f)", "shard_stream"),
+        ("tf.data.experimental.make_csv_dataset('d', 4, shuffle=False)", "shard_stream"),
+        ("image_dataset_from_directory('d').map(f)", "shard_stream"),  # of a module that isn't seen
+    ],
+)
+def test_a_dataset_of_a_folder_knows_its_length(made: str, helper: str) -> None:
+    text = divide(KERAS + f"from mine import image_dataset_from_directory\nds = {made}\nmodel.fit(ds)\n").text
+    assert f"{helper}(" in text
 
 
 def test_shuffles_have_seeds_of_their_own() -> None:

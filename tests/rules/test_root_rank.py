@@ -284,6 +284,32 @@ def test_compound_statements_go_whole_when_what_they_bind_stays_in_them() -> Non
     )
 
 
+@pytest.mark.parametrize("targets", ["low, high", "(low, high)", "[low, high]", "low, (high, _)"])
+def test_an_if_goes_whole_with_several_names_that_are_bound_for_it(targets: str) -> None:
+    turns(
+        f"if step % 5 == 0:\n    {targets} = span(x)\n    print(low, high)\n",
+        f"if step % 5 == 0 and hvd.rank() == 0:\n    {targets} = span(x)\n    print(low, high)\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "low, high = span(x)",  # `high` is read later
+        "low, *high = span(x)",
+        "low, model.best = span(x)",
+        "low, best[0] = span(x)",
+        "low, high = next(iterator)",
+    ],
+)
+def test_what_all_ranks_need_of_several_names_is_bound_on_all(bound: str) -> None:
+    inside = f"if step % 5 == 0:\n    {bound}\n"
+    later = "look(high)\n" if "high = span(x)" in bound and "*" not in bound else ""
+    turns(
+        inside + "    print(low)\n" + later, inside + "    if hvd.rank() == 0:\n        print(low)\n" + later
+    )
+
+
 def test_functions_classes_and_callbacks_are_guarded_inside() -> None:
     turns(
         """

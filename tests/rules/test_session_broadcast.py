@@ -478,6 +478,27 @@ def test_a_number_that_may_be_set_after_it_was_sent_is_sent_again(between: str) 
     assert "broadcast_object" in plan_of(f"{STORED}{between}start = sess.run(epoch)\n{EPOCHS}").text
 
 
+IN_BLOCK = (
+    BUILT
+    + "epoch = tf.Variable(0)\nwith {}:\n    tf.global_variables_initializer().run()\n"
+    + "    tf.train.Saver().restore(tf.get_default_session(), 'model')\n    start = epoch.eval()\n"
+    + "    for e in range(start, 9):\n        for i in range(500):\n            train.run({{x: draw()}})\n"
+)
+
+
+def test_a_number_that_the_session_of_the_block_reads_after_it_was_sent_is_not_sent_again() -> None:
+    text = plan_of(IN_BLOCK.format("tf.Session() as sess").replace("tf.get_default_session()", "sess")).text
+    assert "broadcast_global_variables" in text
+    assert "broadcast_object" not in text
+
+
+def test_a_number_that_another_session_of_a_block_reads_is_sent() -> None:
+    other = IN_BLOCK.replace(BUILT, BUILT + "other = tf.Session()\n").format(
+        "tf.Session() as sess, other.as_default()"
+    )
+    assert "broadcast_object" in plan_of(other.replace("tf.get_default_session()", "sess")).text
+
+
 def test_a_session_of_a_graph_of_its_own_reads_nothing_of_what_was_sent() -> None:
     program = (
         "from tensorflow.examples.tutorials.mnist import input_data\n"

@@ -55,6 +55,15 @@ def test_what_only_looks_is_printed_by_rank_0() -> None:
     )
 
 
+def test_what_is_only_run_to_be_printed_is_run_by_rank_0() -> None:
+    shown = "    if {}:\n        low, high = sess.run([loss, w], {{x: held}})\n        print(low,\n              high)\n"
+    test = "i % 9 == 0 or i == 1"
+    guarded(LOOP + shown.format(test), LOOP + shown.format(f"({test}) and hvd.rank() == 0"))
+    trains = shown.format(test).replace("[loss, w], {x: held}", "[loss, train], {x: draw()}")
+    text = plan_of(OPENED + LOOP + trains).text
+    assert f"    if {test}:\n        low, high = sess.run([loss, train]" in text
+
+
 # ---------------------------------------------------------------------- savers
 
 

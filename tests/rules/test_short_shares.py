@@ -46,6 +46,7 @@ def test_where_nothing_has_a_name(source: str) -> None:
         "x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])\nds = tf.data.Dataset.from_tensor_slices(x)\n",  # 4 rows
         "ds = tf.data.Dataset.from_tensor_slices(['a.csv', 'b.csv'])\n",
         "x = np.load('rows.npy')\nds = tf.data.Dataset.from_tensor_slices(x)\n",
+        "ds = tf.keras.utils.image_dataset_from_directory('d', seed=1)\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices(x[:50])\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).take(50)\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).skip(59990)\n",

@@ -40,6 +40,8 @@ def is_silenced(text: str) -> bool:
         "".join(f"f.write('{n}')\n" for n in range(9)),  # no output of its own
         "".join(f"print({n}, file=sys.stderr)\n" for n in range(9)),
         "".join(f"tf.print({n})\n" for n in range(9)),
+        "print(1,\n      2,\n      3,\n      4,\n      5)\n",  # a guard moves six lines
+        "if x:\n    print(1,\n          2,\n          3)\nif y:\n    print(4,\n          5,\n          6)\n",  # in the tests
         MUCH + "sys.stdout = Tee('log')\n",
         MUCH + "plt.switch_backend('TkAgg')\nplt.show()\n",
         MUCH + "plt.imshow(plt.imread('made.png'))\nplt.show()\n",
@@ -48,6 +50,18 @@ def is_silenced(text: str) -> bool:
 )
 def test_these_are_not_silenced(body: str) -> None:
     assert not is_silenced(made(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(1,\n      2,\n      3)\nlook(1)\nprint(4,\n      5,\n      6)\n",
+        "for i in range(3):\n    look(i)\n    print(i,\n          1,\n          2,\n          3,\n          4,\n          5)\n",
+    ],
+)
+def test_few_statements_of_many_lines_are_silenced_since_guards_would_move_each_line(body: str) -> None:
+    assert is_silenced(made(body))
+    assert not is_silenced(made(body, "guard"))
 
 
 def test_each_statement_is_guarded_where_the_user_wants_it() -> None:

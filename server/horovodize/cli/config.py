@@ -121,7 +121,7 @@ _FLAGS = {
     "do: rate and steps stay)",
     "elastic": "training goes on when ranks die or join: horovodrun --min-np --max-np (default: no)",
     "output": "how other ranks than 0 keep quiet: guard (a condition around each statement that prints), silence (one for all "
-    "of them) or auto (silence where more than three print, default)",
+    "of them) or auto (silence where more than three print, or fewer of many lines, default)",
     "runtime": "where the script imports our own module from, if it needs one: beside (--write puts it there, default) or "
     "package (pip install 'horovodize[runtime]' where it runs)",
     "strict": "report every restriction, also where it cannot change the result (default: no)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.summary.call_paths import Drive
+from horovodize.summary.graph import Graph, made_default
 from horovodize.summary.names import Names
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Syntax
@@ -25,13 +26,12 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
     """Whether a read of variables comes after a statement that sends them, or sets them as it will, on all ways to it, and
     nothing runs in a session in between. A loop that does not hold both runs something before its next turn."""
     graph, block = sites.graph, syntax.block(sent)
-    session = graph.session_of(read)
     at = block.index(sent)
     runs = set[ast.AST](graph.all_runs)
     runs.update(r.call for r in graph.runs)  # a restore, too, sets variables
     runs.update(sites.method_calls("load"))  # `variable.load(value, session)`
     runs.discard(read)
-    opened = graph.opened(session) if session is not None else set()
+    opened = _opened(syntax, graph, read)
     others = [c for c in graph.sessions if not _has_own_graph(syntax, graph.module.names, c)]
     if len(opened) != 1 or not opened.issuperset(others):
         return False
@@ -47,6 +47,24 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
         else:
             return False
     return True
+
+
+def _opened(syntax: Syntax, graph: Graph, read: ast.Call) -> set[ast.Call]:
+    """Where the session of a read is opened: also by the `with` around it, `with tf.Session(): step.eval()`."""
+    session = graph.session_of(read)
+    if session is not None:
+        return graph.opened(session)
+    for a in syntax.ancestors(read):
+        if isinstance(a, FUNCTIONS):
+            break
+        for item in reversed(a.items) if isinstance(a, ast.With) else ():
+            e = item.context_expr
+            if graph.opened(e) == {e}:
+                return graph.opened(e)
+            chosen = made_default(e)
+            if chosen is not None and graph.is_session(chosen):
+                return set()
+    return set()
 
 
 def _has_own_graph(syntax: Syntax, names: Names, made: ast.AST) -> bool:

@@ -128,7 +128,7 @@ class Shapes:
             makers = (self.module.names.of(c.func) or "" for c in self.module.values.calls(call.func.value))
             if any(name.startswith("numpy.random.") for name in makers):
                 return self._made(call, last)
-            return self._reshaped(own, call.args) if last == "reshape" else None
+            return self._reshaped(own, call.args, depth) if last == "reshape" else None
         if not name.startswith(("numpy.", "tensorflow.")):
             return None
         first = call.args[0] if call.args else None
@@ -136,7 +136,7 @@ class Shapes:
             shaped = argument(call, "ndmin") or argument(call, "shape")
             return self.of(first, depth - 1) if shaped is None else None
         if last == "reshape" and first is not None:
-            return self._reshaped(self.of(first, depth - 1), call.args[1:])
+            return self._reshaped(self.of(first, depth - 1), call.args[1:], depth)
         if last in _JOINING and isinstance(first, (ast.List, ast.Tuple)):
             axis = argument(call, "axis", 1)
             parts = [self.of(part, depth - 1) for part in first.elts]
@@ -214,11 +214,11 @@ class Shapes:
         }
         return any(ast.unparse(e) in names for e in changed)
 
-    def _reshaped(self, shape: Shape | None, given: list[ast.expr]) -> Shape | None:
+    def _reshaped(self, shape: Shape | None, given: list[ast.expr], depth: int) -> Shape | None:
         sizes: Iterable[ast.expr] = given
         if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
             sizes = given[0].elts
-        wanted = [-1 if self._axis(n) == -1 else self.kinds.constant(n) for n in sizes]
+        wanted = [-1 if self._axis(n) == -1 else self._size(n, depth) for n in sizes]
         if not wanted:
             return None
         rest = [n for n in wanted if n != -1]
@@ -226,6 +226,20 @@ class Shapes:
             return tuple(None if n == -1 else n for n in wanted)
         size = prod(n for n in shape if n is not None) // max(1, prod(n for n in rest if n is not None))
         return tuple(size if n == -1 else n for n in wanted)
+
+    def _size(self, e: ast.expr, depth: int) -> int | None:
+        """A dimension as programs write it: `28`, `x.shape[0]`, `len(x)`."""
+        match e:
+            case ast.Subscript(
+                value=ast.Attribute(value=array, attr="shape"), slice=ast.Constant(value=int(at))
+            ):
+                shape = self.of(array, depth - 1)
+                return shape[at] if shape is not None and at < len(shape) else None
+            case ast.Call(func=ast.Name(id="len"), args=[array]) if self.module.scopes.is_builtin(e.func):
+                shape = self.of(array, depth - 1)
+                return shape[0] if shape else None
+            case _:
+                return self.kinds.constant(e)
 
     def _axis(self, e: ast.expr | None) -> int | None:
         if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub) and isinstance(e.operand, ast.Constant):

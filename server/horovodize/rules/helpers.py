@@ -64,8 +64,8 @@ HELPERS = {
     "share_rows": (
         "def {name}(rows):",
         '    """This rank\'s part of the rows that every step sees; all where ranks can\'t get equally many."""',
-        "    count = rows.shape[0] if hasattr(rows, {quote}shape{quote}) else len(rows)",
-        f"    return rows if int(count) % {SIZE} else rows[{RANK} :: {SIZE}]",
+        "    count = int(rows.shape[0]) if hasattr(rows, {quote}shape{quote}) else len(rows)",
+        f"    return rows if count % {SIZE} else rows[{RANK} :: {SIZE}]",
     ),
     "split_rows": (
         "def {name}(rows):",

@@ -7,9 +7,9 @@ What it does   Statements that print, show a window or write files come under `i
                that write and whose methods the program calls itself. Before a file that rank 0 wrote is read back, the ranks
                wait for each other. A file that keeps what all compute, for the next run, is asked for by all ranks together
                (`if not any_rank(not os.path.exists(path)):`), before rank 0 writes it.
-               Where more than three statements print or draw, the other ranks are silenced at the start instead
-               (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes files is
-               guarded; setting `output`: "auto", "guard", "silence".
+               Where more than three statements print or draw, or fewer of many lines, the other ranks are silenced at the
+               start instead (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes
+               files is guarded; setting `output`: "auto", "guard", "silence".
                Rank 0 alone waits for what somebody types or clicks (`input`, `plt.waitforbuttonpress`), and tells the others.
                Folders are made by all ranks, with `exist_ok=True`: other hosts need them, too. Rank 0 alone makes those whose
                name may differ between ranks, and all of a program that also deletes folders.

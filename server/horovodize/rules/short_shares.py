@@ -12,7 +12,7 @@ from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.shares import PLENTY, feeding
 from horovodize.source import Edit
 from horovodize.summary import pipeline_counts as counts
-from horovodize.summary.dataset_methods import BATCHING
+from horovodize.summary.dataset_methods import BATCHING, DIRECTORY
 from horovodize.summary.syntax import argument
 
 _LENGTHS = (2, 3)  # the version of TensorFlow since which `len(dataset)` works
@@ -35,7 +35,7 @@ def is_short(draft: Draft, place: ast.expr) -> bool:
 def _leaves_plenty(draft: Draft, call: ast.Call) -> bool:
     """Whether a step of a pipeline gives many elements, if what it is given does."""
     last, known = draft.names.last(call.func), feeding(draft)
-    if last in (*BATCHING, "skip", "from_tensors", "list_files", "range"):
+    if last in (*BATCHING, *DIRECTORY, "skip", "from_tensors", "list_files", "range"):
         return False
     if last == "from_tensor_slices":
         given = argument(call, "tensors", 0)

@@ -12,6 +12,7 @@ from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
 FEW = 3  # up to so many statements that print or draw, a guard around each is less to read
+_LINES = 2 * FEW  # unless they are long ones: a guard moves each of their lines
 _BACKENDS = {"matplotlib.use", "matplotlib.pyplot.switch_backend", "pylab.switch_backend"}
 _PYPLOT = ("matplotlib.pyplot", "pylab")
 
@@ -24,7 +25,9 @@ def is_wanted(draft: Draft, outputs: Outputs) -> bool:
     if draft.options.output == "guard" or _is_replaced(draft) or _draws_files(draft, outputs):
         return False
     speaking = _speaking(draft, outputs)
-    return len(speaking) > (0 if draft.options.output == "silence" else FEW)
+    if draft.options.output == "silence":
+        return bool(speaking)
+    return len(speaking) > FEW or _lines_of_guards(draft, speaking) > _LINES
 
 
 def _speaking(draft: Draft, outputs: Outputs) -> set[ast.stmt]:
@@ -35,6 +38,24 @@ def _speaking(draft: Draft, outputs: Outputs) -> set[ast.stmt]:
         if (_draws(outputs, call) or effects.output_calls.speaks(call)) and not outputs.is_early(call):
             found.add(statement)
     return found
+
+
+def _lines_of_guards(draft: Draft, speaking: set[ast.stmt]) -> int:
+    """How many lines guards around statements would add or move: neighbours share one, and the test of an `if` around nothing
+    else takes it in."""
+    lines, blocks = 0, dict[ast.stmt, list[ast.stmt]]()
+    for statement in speaking:
+        block = draft.syntax.block(statement)
+        blocks[block[0]] = block
+    for block in blocks.values():
+        around = draft.syntax.parent.get(block[0])
+        if isinstance(around, ast.If) and not around.orelse and all(s in speaking for s in block):
+            lines += 1
+            continue
+        for before, s in zip([None, *block], block, strict=False):
+            if s in speaking:
+                lines += (before not in speaking) + (s.end_lineno or s.lineno) - s.lineno + 1
+    return lines
 
 
 def _draws(outputs: Outputs, call: ast.Call) -> bool:

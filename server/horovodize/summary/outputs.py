@@ -197,7 +197,7 @@ class Outputs:
                     for loop in self.module.syntax.loops(s)
                 )
             case (
-                ast.Assign(targets=[ast.Name() as target], value=value)
+                ast.Assign(targets=[ast.Name() | ast.Tuple() | ast.List() as target], value=value)
                 | ast.AugAssign(target=ast.Name() as target, value=value)
             ):
                 return s is not root and not self._shares(value, root) and self.private(target, root)

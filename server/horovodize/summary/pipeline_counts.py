@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.source.nodes import walk
-from horovodize.summary.dataset_methods import COUNTED, EVEN, METHODS, REPEATABLE, REPEATING
+from horovodize.summary.dataset_methods import COUNTED, DIRECTORY, EVEN, METHODS, REPEATABLE, REPEATING
 from horovodize.summary.pipeline import Pipelines, flat, looked_through
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
@@ -68,7 +68,14 @@ def surely_knows_its_length(p: Pipelines, place: ast.expr) -> bool:
 
 
 def _makes(p: Pipelines, call: ast.Call) -> bool:
-    return (p.names.of(call.func) or "").startswith("tensorflow.data.")
+    """Whether a call makes a dataset of which the source is known: TensorFlow's own, or Keras' of a folder's files, which it
+    lists at once."""
+    name = p.names.of(call.func) or ""
+    return name.startswith("tensorflow.data.") or _reads_folder(name)
+
+
+def _reads_folder(name: str) -> bool:
+    return name.startswith("tensorflow.keras.") and name.rpartition(".")[2] in DIRECTORY
 
 
 def _is_seen(p: Pipelines, e: ast.expr) -> bool:

@@ -11,23 +11,13 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_stream(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
+def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
-    if 0 <= count < hvd.size():
-        return dataset
-    if count >= 0:
-        dataset = dataset.take(count // hvd.size() * hvd.size())
-    elif count == tf.data.experimental.UNKNOWN_CARDINALITY:
-        specs = tf.nest.flatten(dataset.element_spec)
-        if all(s.shape.is_fully_defined() for s in specs if isinstance(s, tf.TensorSpec)):
-            dataset = dataset.batch(hvd.size(), drop_remainder=True).unbatch()
-        else:
-            groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
-            dataset = groups.flat_map(lambda *group: tf.data.Dataset.zip(group)).map(lambda i, element: element)
-    return dataset.shard(hvd.size(), hvd.rank())
+    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
+    return dataset if 0 <= count < hvd.size() else share
 
 
-train = shard_stream(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
+train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
 valid = tf.keras.preprocessing.image_dataset_from_directory("pets/valid", image_size=(160, 160), batch_size=32)
 
 base = tf.keras.applications.MobileNetV2(include_top=False, weights="imagenet", input_shape=(160, 160, 3))

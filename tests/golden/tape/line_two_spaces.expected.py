@@ -11,8 +11,8 @@ if gpus:
   tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
 def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
-  count = rows.shape[0] if hasattr(rows, 'shape') else len(rows)
-  return rows if int(count) % hvd.size() else rows[hvd.rank() :: hvd.size()]
+  count = int(rows.shape[0]) if hasattr(rows, 'shape') else len(rows)
+  return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]
 
 X, Y = hvd.broadcast_object(np.random.randn(500)).astype('float32'), hvd.broadcast_object(np.random.randn(500)).astype('float32')
 W = tf.Variable(np.random.randn(), name='weight'); b = tf.Variable(0.0, name='bias')

@@ -358,7 +358,7 @@ def _dealt_at(context: Context, reason: object) -> ast.expr | None:
 def _is_cut(context: Context, dealt: ast.expr) -> bool:
     """Whether what is divided was cut by the number of ranks before, or the script asks for the rest of a division by it."""
     use, function = context.facts.horovod, context.syntax.function(dealt)
-    for asked in context.syntax.every(ast.If, ast.Assert):
+    for asked in context.syntax.every(ast.If, ast.IfExp, ast.Assert):
         parts = (n for n in ast.walk(asked.test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))
         if context.syntax.function(asked) is function and any(
             use.depends_on(n.right, "size", limit=60) for n in parts

@@ -3,8 +3,8 @@ import horovod.tensorflow.keras as hvd
 
 
 def share_rows(rows):  # this rank's part of the rows that every step sees; all where ranks can't get equally many
-    count = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-    return rows if int(count) % hvd.size() else rows[hvd.rank() :: hvd.size()]
+    count = int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+    return rows if count % hvd.size() else rows[hvd.rank() :: hvd.size()]
 
 
 def pretrain(model, x, y):
