@@ -68,3 +68,47 @@ def test_what_no_later_loss_is_made_with_is_left(filled: str, more: str) -> None
 )
 def test_a_memory_of_rows_is_asked_about(filled: str, more: str) -> None:
     assert asked(filled, more) == 1
+
+
+@pytest.mark.parametrize("method", ["scatter_sub", "scatter_add", "scatter_max", "scatter_nd_sub"])
+def test_parts_that_rows_move_on_are_asked_about(method: str) -> None:
+    """The centers of a center loss: another rank's rows belong to the same classes."""
+    moved = f"bank.{method}(tf.IndexedSlices(0.1 * (tf.gather(bank, rows % 9) - out), rows % 9))"
+    plan = plan_of(PROGRAM.format(filled=moved, more="+ tf.reduce_mean(tf.gather(bank, rows % 9))"))
+    assert sum("moves parts of this on by its own rows" in c.doubt for c in plan.changes) == 1
+    plan = plan_of(PROGRAM.format(filled=moved, more=""))  # no loss is made with it
+    assert not any("moves parts of this on" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(("used", "asks"), [("self.centers", 1), ("tf.zeros((3, 2))", 0)])
+def test_parts_that_a_train_step_moves_on_are_asked_about(used: str, asks: int) -> None:
+    program = f"""\
+import numpy as np
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.body = tf.keras.layers.Dense(2)
+        self.centers = tf.Variable(tf.zeros((3, 2)), trainable=False)
+
+    def call(self, x):
+        return self.body(x)
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            f = self(x)
+            loss = tf.reduce_mean((f - tf.gather({used}, y)) ** 2)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        self.centers.scatter_sub(tf.IndexedSlices(0.1 * (tf.gather(self.centers, y) - f), y))
+        return {{"loss": loss}}
+
+
+net = Net()
+net.compile(tf.keras.optimizers.SGD(0.02))
+net.fit(np.load("x.npy"), np.load("y.npy"), batch_size=8)
+"""
+    asked = [c for c in plan_of(program).changes if "each rank sets this by its own rows" in c.doubt]
+    assert len(asked) == asks

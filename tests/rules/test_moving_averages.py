@@ -260,6 +260,49 @@ def test_optimizers_that_average() -> None:
     untouched("G7", TF + model.format("tf.keras.optimizers.SGD(0.1, use_ema=False)"))
 
 
+@pytest.mark.parametrize(
+    ("options", "given", "after"),
+    [
+        ('p.add_argument("--every", type=int, default=16)', "args.every", "max(1, args.every // hvd.size())"),
+        (
+            'p.add_argument("--every", type=int)',
+            "args.every",
+            "(args.every and max(1, args.every // hvd.size()))",
+        ),
+        ("config = {'every': 16}", "config['every']", "max(1, config['every'] // hvd.size())"),
+        ("steps = len(x) // 8", "2 * steps", "max(1, 2 * steps // hvd.size())"),
+        ("", "None", "None"),
+    ],
+)
+@pytest.mark.parametrize("used", ["True", "args.ema"])
+def test_how_often_an_optimizer_takes_its_averages_is_divided(
+    options: str, given: str, after: str, used: str
+) -> None:
+    head = (
+        TF + "import argparse\np = argparse.ArgumentParser()\np.add_argument('--ema', action='store_true')\n"
+    )
+    head += f"{options}\nargs = p.parse_args()\nmodel = tf.keras.Sequential([])\n"
+    tail = "model.compile(optimizer, 'mse')\nmodel.fit(x, y)\n"
+    made = "optimizer = tf.keras.optimizers.SGD(0.1, use_ema={}, ema_momentum=0.9{}, ema_overwrite_frequency={})\n"
+    check("G7", head, made.format(used, "", given), made.format(used, " ** hvd.size()", after), tail)
+
+
+def test_what_a_function_of_the_script_hands_on_to_an_optimizer_is_changed_there_alone() -> None:
+    source = """\
+    def build(lr, use_ema=False, every=10):
+        return tf.keras.optimizers.SGD(lr, use_ema=use_ema, ema_momentum=0.9, ema_overwrite_frequency=every)
+    model = tf.keras.Sequential([])
+    model.compile(build(0.1, use_ema=True), 'mse')
+    model.fit(x, y)
+    """
+    plan = plan_of(TF + textwrap.dedent(source))
+    assert "build(0.1, use_ema=True)" in plan.text
+    made = (
+        "use_ema=use_ema, ema_momentum=0.9 ** hvd.size(), ema_overwrite_frequency=max(1, every // hvd.size())"
+    )
+    assert made in plan.text
+
+
 def test_a_decay_that_goes_by_the_steps_is_told_those_of_all_ranks() -> None:
     loop = (
         LOOP

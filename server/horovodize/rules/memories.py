@@ -13,7 +13,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
 from horovodize.rules.steered import used_in_losses
-from horovodize.rules.target_networks import made_of
+from horovodize.rules.target_networks import FILLS, MOVES, made_of
 from horovodize.summary.syntax import Loop
 
 _WHAT = "Let all ranks remember the same of the rows"
@@ -22,7 +22,10 @@ _ASKED = (
     "each rank fills this in for the rows that it is dealt, and later losses are made with it: that is right where its rows "
     "stay its own in all epochs; else exchange what the ranks filled in after each epoch (`hvd.allgather`)"
 )
-_FILLED = ("scatter_nd_update", "scatter_update", "scatter_nd_add", "scatter_add", "batch_scatter_update")
+_MOVED = (
+    "each rank moves parts of this on by its own rows, and later losses are made with it: it differs more and more between the "
+    "ranks; let all ranks move it on by the rows of all (`hvd.allgather`)"
+)
 
 
 def ask(draft: Draft) -> None:
@@ -33,7 +36,8 @@ def ask(draft: Draft) -> None:
     read = {made for n in used if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
     for memory, given in found:
         if made_of(draft, memory) & read and draft.once("memory", draft.syntax.statement(given[0])):
-            draft.ask("G2", draft.syntax.statement(given[0]), _WHAT, _WHY, _ASKED)
+            doubt = _MOVED if _moves(draft, given[0]) else _ASKED
+            draft.ask("G2", draft.syntax.statement(given[0]), _WHAT, _WHY, doubt)
 
 
 def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
@@ -52,9 +56,15 @@ def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
             and call.args
         ):
             yield part.value, [part.slice, *call.args]
-    for call in draft.sites.method_calls(*_FILLED):
+    for call in draft.sites.method_calls(*FILLS, *MOVES):
         if isinstance(call.func, ast.Attribute) and call.args:
             yield call.func.value, [*call.args]
+
+
+def _moves(draft: Draft, given: ast.expr) -> bool:
+    """Whether what a call is given is added to what is there, or the like: `centers.scatter_sub(differences)`."""
+    call = draft.syntax.parent[given]
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
 
 
 def _is_by_own_rows(draft: Draft, given: list[ast.expr]) -> bool:

@@ -15,7 +15,7 @@ After          for copy, weight in zip(slow.variables, model.variables):
                    copy.assign(0.99 ** hvd.size() * copy + (1 - 0.99 ** hvd.size()) * weight)
 Leaves alone   Averages of losses and metrics that are only shown, and of what batches normalise. Weights that are mixed every
                so many steps (G5 lets that come as often) or with each epoch. Loops that are not divided.
-Asks           Never; a mixture of another form is said.
+Asks           Where an `ema_overwrite_frequency` may be None and isn't a name; a mixture of another form is said.
 Source         Beyond the seed.
 """
 
@@ -42,9 +42,9 @@ from horovodize.rules.mixtures import (
     stands_for,
 )
 from horovodize.rules.rule import Rule
-from horovodize.rules.shares import begins
+from horovodize.rules.shares import begins, may_be_none
 from horovodize.rules.target_networks import blended, zipped
-from horovodize.summary.syntax import LOOPS, argument
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, says_none
 
 _AVERAGES = (
     "tensorflow.train.ExponentialMovingAverage",
@@ -61,6 +61,7 @@ _WEIGHTS = {
 _COPYING = ("list", "tuple", "copy", "deepcopy")
 # What is kept, what it is changed by, whether that is added, and where.
 _Change: TypeAlias = tuple[str, ast.expr, bool, ast.AST]
+_EVERY = "the averages become the weights after this many steps of one rank: divide it by the number of ranks where it is set"
 _DEFAULT = 0.99  # of Keras' `ema_momentum` and the add-ons' `average_decay`
 
 
@@ -74,11 +75,8 @@ def apply(draft: Draft) -> None:
         _raise_argument(draft, call, "average_decay", 1, _DEFAULT)
     for call in draft.syntax.calls:
         used = argument(call, "use_ema")
-        if isinstance(used, ast.Constant) and used.value is True:
-            _raise_argument(draft, call, "ema_momentum", None, _DEFAULT)
-            every = argument(call, "ema_overwrite_frequency")
-            if every is not None and draft.facts.feeding.kinds.constant(every) is not None:
-                draft.change("G7", every, WHAT, WHY, counted.over_ranks(draft, every, "G7"))
+        if used is not None and not (isinstance(used, ast.Constant) and not used.value):
+            _slow_down_optimizer(draft, call)
     deciding_averages.forget_as_fast(draft)
     if draft.in_graph:
         return graph_averages.tell(draft)
@@ -128,6 +126,21 @@ def _raise_argument(
         raise_to_power(draft, value)
     elif default is not None and not any(k.arg is None for k in call.keywords) and draft.once(name, call):
         draft.change("G7", call, WHAT, WHY, [draft.add_argument(call, f"{name}={default} ** {SIZE}")])
+
+
+def _slow_down_optimizer(draft: Draft, call: ast.Call) -> None:
+    """Of an optimizer that averages weights itself, how fast, and how often it takes the averages for the weights."""
+    callee = draft.values.callee(call)
+    if isinstance(callee, (*FUNCTIONS, ast.ClassDef)) and not draft.module.is_optimizer(call):
+        return  # what is handed on to an optimizer is seen there
+    _raise_argument(draft, call, "ema_momentum", None, _DEFAULT)
+    every = argument(call, "ema_overwrite_frequency")
+    if every is None or says_none(every) or not counted.is_whole(draft, every):
+        return
+    if may_be_none(draft, every) and not isinstance(every, (ast.Name, ast.Attribute)):
+        draft.ask("G7", every, WHAT, WHY, _EVERY)
+    else:
+        draft.change("G7", every, WHAT, WHY, counted.over_ranks(draft, every, "G7"))
 
 
 # ---------------------------------------------------------------------- mixtures

@@ -16,7 +16,15 @@ from horovodize.rules.any_rank_test import differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.step_place import Place
-from horovodize.rules.target_networks import ASSIGNS, is_in_every_turn, is_variables, losses_of, made_of
+from horovodize.rules.target_networks import (
+    ASSIGNS,
+    FILLS,
+    MOVES,
+    is_in_every_turn,
+    is_variables,
+    losses_of,
+    made_of,
+)
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position
@@ -120,9 +128,10 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
 
     place: where a step stands; None for those that `fit` takes"""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
+    parts = () if place is not None else (*FILLS, *MOVES)  # `memories` asks about those of loops
     sets = [
         (call, call.func.value)
-        for call in draft.sites.method_calls(*ASSIGNS)
+        for call in draft.sites.method_calls(*ASSIGNS, *parts)
         if isinstance(call.func, ast.Attribute)
         and call.args
         and call not in by_hand
@@ -137,7 +146,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
             if made_of(draft, kept) & read:
                 read |= _made(draft, draft.values.depends(call.args, 400))
     for call, kept in sets:
-        if not (_is_own(draft, call.args[0]) and made_of(draft, kept) & read):
+        if not (any(_is_own(draft, e) for e in call.args) and made_of(draft, kept) & read):
             continue
         with_steps = is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
         if with_steps and draft.once("drifts", call):

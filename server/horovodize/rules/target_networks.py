@@ -21,6 +21,18 @@ from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")
+# Methods that set parts of a variable, and those that change what is there.
+FILLS = ("scatter_nd_update", "scatter_update", "batch_scatter_update")
+MOVES = (
+    "scatter_add",
+    "scatter_sub",
+    "scatter_mul",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+)
 _LAYER = "tensorflow.keras.layers.Layer"
 _HOLDERS = {_LAYER, "tensorflow.keras.Model", "tensorflow.Module"}
 _NEW_WEIGHTS = {"tensorflow.keras.models.clone_model", "tensorflow.keras.models.model_from_json"}
