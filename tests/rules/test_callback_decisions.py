@@ -105,6 +105,45 @@ def test_what_a_model_says_is_a_rank_s_own_where_it_keeps_statistics(ask: str, l
     assert asked(source) == (["score > self.best"] if own else [])
 
 
+@pytest.mark.parametrize(
+    "does",
+    [
+        "optimizer = self.model.optimizer; optimizer.learning_rate = 0.01",
+        "rate = self.model.optimizer.lr; rate.assign(0.01)",
+        "optimizer, n = self.model.optimizer, 1; tf.keras.backend.set_value(optimizer.lr, 0.01)",
+        "self.model.optimizer.learning_rate.assign_sub(0.01)",
+        "set_rate(self.model, 0.01)",
+        "give(self.model.optimizer, 0.01)",
+        "self.end()",
+        "self.cool(0.5)",
+    ],
+)
+def test_a_rate_under_another_name_and_what_a_function_does_are_decided_together(does: str) -> None:
+    head = "def set_rate(model, value):\n    tf.keras.backend.set_value(model.optimizer.lr, value)\n"
+    head += "def give(optimizer, value):\n    optimizer.learning_rate = value\n"
+    methods = "    def end(self):\n        self.model.stop_training = True\n"
+    methods += "    def cool(self, factor):\n        self.model.optimizer.learning_rate.assign(factor)\n"
+    source = methods + method("on_train_batch_end", f"if logs['loss'] > 9:\n    {does}\n")
+    plan = plan_of(TF + head + "class Stop(tf.keras.callbacks.Callback):\n" + source + TAIL)
+    assert "if any_rank(logs['loss'] > 9):" in plan.text
+    averaged = plan.document.text.replace("on_train_batch_end", "on_epoch_end")
+    assert "any_rank" not in plan_of(averaged).text
+
+
+def test_a_function_that_decides_itself_asks_all_ranks_there() -> None:
+    source = """\
+    def end(self):
+        self.model.stop_training = True
+    def check(self, loss):
+        if loss > 9:
+            self.end()
+    def on_train_batch_end(self, n, logs=None):
+        if n % 10 == 0:
+            self.check(logs['loss'])
+"""
+    assert asked(source) == ["loss > 9"]
+
+
 # ---------------------------------------------------------------------- functions given to a LambdaCallback
 
 MODEL = (

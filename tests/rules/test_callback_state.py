@@ -71,3 +71,15 @@ def test_what_is_set_under_a_test_of_a_batch_decides() -> None:
     )
     assert found("Decide on all ranks together", "on_train_batch_end", body, later) == ["self.bad"]
     assert found("Decide on all ranks together", "on_test_end", body, later) == []
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [SET, "self.model.layers[0].kernel.assign(0.5 * self.model.layers[0].kernel)"],
+)
+def test_where_all_ranks_set_the_same_weights_they_decide_together(sets: str) -> None:
+    """Weights that each epoch keeps are the same on all ranks."""
+    body, later = f"if logs['loss'] > 9:\n    {sets}", "self.weights = self.model.get_weights()"
+    assert found("Set the same on all ranks", "on_train_batch_end", body, later) == []
+    assert found("Decide on all ranks together", "on_train_batch_end", body, later) == ["logs['loss'] > 9"]
+    assert found("Decide on all ranks together", "on_test_end", body, later) == []

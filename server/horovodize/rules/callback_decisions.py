@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from horovodize.facts.hooks import Hook
 from horovodize.rules import read_by_callbacks
 from horovodize.rules.any_rank_test import agree
+from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
+from horovodize.rules.other_names import attributes_meant
 from horovodize.rules.statistics import may_have_statistics
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, LOOPS, Function, position
 
@@ -26,20 +28,48 @@ _ASKING = (
     "test_on_batch",
 )
 _CLOCKS = ("time.", "datetime.", "timeit.")
+_ASSIGNS = ("assign", "assign_add", "assign_sub")
 _SET_VALUE = "tensorflow.keras.backend.set_value"
 _WHAT = "Decide on all ranks together"
 _WHY = "A rank that stops alone leaves the others waiting; ranks with rates of their own drift apart: all do as one would."
+_DEEP = 4  # functions that call each other on the way to where training is ended
+_Callable: TypeAlias = Function | ast.Lambda
+_Frame: TypeAlias = tuple[_Callable, ast.AST]  # a function, and what it comes to there
 _DOUBT = "each rank decides this by values of its own: now all of them do it when one would"
 
 
 def apply(draft: Draft) -> None:
     for hook in draft.facts.hooks.all:
-        for node in ast.walk(hook.function):
-            if not _steers(draft, node) or draft.facts.hooks.around(node) is not hook:
-                continue
-            decided = [*tests_around(draft, node), *_stop_value(node)]
+        for way in _ways(draft, hook.function):
+            decided = [test for _, node in way for test in tests_around(draft, node)]
+            decided += _stop_value(way[-1][1])
             if not read_by_callbacks.agree(draft, hook, decided) or is_own(draft, decided):
-                _agree(draft, hook, node)
+                for function, node in _deciding(draft, way):
+                    agree_on(draft, function, node)
+
+
+def _ways(draft: Draft, function: _Callable, callers: tuple[_Callable, ...] = ()) -> Iterator[list[_Frame]]:
+    """The ways by which a function comes to where training is ended or a rate is set, in functions that it calls, too."""
+    for node in ast.walk(function):
+        if next((a for a in draft.syntax.ancestors(node) if isinstance(a, CALLABLES)), None) is not function:
+            continue
+        if _steers(draft, node):
+            yield [(function, node)]
+        elif isinstance(node, ast.Call) and len(callers) < _DEEP:
+            callee = draft.values.callee(node)
+            known = (*callers, function)
+            if isinstance(callee, FUNCTIONS) and callee not in known and draft.facts.hooks.of(callee) is None:
+                yield from ([(function, node), *way] for way in _ways(draft, callee, known))
+
+
+def _deciding(draft: Draft, way: list[_Frame]) -> list[_Frame]:
+    """The functions of a way that decide by a rank's own; all where that can't be seen."""
+    own = [
+        (function, node)
+        for function, node in way
+        if is_own(draft, [*tests_around(draft, node), *_stop_value(node)])
+    ]
+    return own or way
 
 
 def tests_around(draft: Draft, node: ast.AST) -> list[ast.expr]:
@@ -64,12 +94,15 @@ def _steers(draft: Draft, node: ast.AST) -> bool:
             return False
         attributes = [t for t in node.targets if isinstance(t, ast.Attribute)]
         return any(t.attr == "stop_training" or is_rate(draft, t) for t in attributes)
-    if not isinstance(node, ast.Call):
-        return False
-    if sets_value(draft, node):
-        return bool(node.args) and is_rate(draft, node.args[0])
-    assigns = isinstance(node.func, ast.Attribute) and node.func.attr == "assign"
-    return _sets_stop(node) or (assigns and is_rate(draft, node.func.value))  # type: ignore[attr-defined]
+    return isinstance(node, ast.Call) and (_sets_stop(node) or sets_rate(draft, node))
+
+
+def sets_rate(draft: Draft, call: ast.Call) -> bool:
+    """`self.model.optimizer.lr.assign(0.1)`, `K.set_value(self.model.optimizer.lr, 0.1)`"""
+    if sets_value(draft, call):
+        return bool(call.args) and is_rate(draft, call.args[0])
+    func = call.func
+    return isinstance(func, ast.Attribute) and func.attr in _ASSIGNS and is_rate(draft, func.value)
 
 
 def sets_value(draft: Draft, call: ast.Call) -> bool:
@@ -88,11 +121,13 @@ def _sets_stop(call: ast.Call) -> bool:
 
 
 def is_rate(draft: Draft, e: ast.expr) -> bool:
-    """`….optimizer.lr`, or that of an optimizer under another name"""
-    holder = e.value if isinstance(e, ast.Attribute) and e.attr in _RATES else None
-    if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
-        return True
-    return holder is not None and any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
+    """`….optimizer.lr`, itself or that of an optimizer under another name"""
+    holders = [meant.value for meant in attributes_meant(draft, e) if meant.attr in _RATES]
+    return any(
+        any(held.attr == "optimizer" for held in attributes_meant(draft, holder))
+        or any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))
+        for holder in holders
+    )
 
 
 def _stop_value(node: ast.AST) -> list[ast.expr]:
@@ -137,7 +172,8 @@ def _depends(draft: Draft, tests: list[ast.expr]) -> dict[ast.AST, None]:
         bound = [b for n in new if isinstance(n, ast.Attribute) for b in draft.values.attribute_bindings(n)]
         bound += [b for n in new if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n)]
         around = [a for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
-        todo = [a.test for a in dict.fromkeys(around) if a.test not in found]
+        tests = [a.test for a in dict.fromkeys(around) if not draft.was(a.test, Agreed)]
+        todo = [test for test in tests if test not in found]
     return found
 
 
@@ -153,11 +189,18 @@ def _is_logs_of_a_batch(draft: Draft, n: ast.AST) -> bool:
     return hook is not None and hook.is_of_batches and isinstance(n, ast.Name) and n.id == hook.logs
 
 
-def _agree(draft: Draft, hook: Hook, stop: ast.AST) -> None:
-    """Lets all ranks ask each other where one would do it: at every test on the way to it, and at those that leave before."""
+def agree_on(draft: Draft, function: _Callable, stop: ast.AST, *, own_only: bool = False) -> None:
+    """Lets all ranks ask each other where one would do it: at every test on the way to it, and at those that leave before.
+
+    own_only: but for tests that come out the same on all ranks"""
     around = list(draft.syntax.ancestors(stop))
-    around = around[: around.index(hook.function)]
-    if any(isinstance(a, (*LOOPS, *COMPREHENSIONS, ast.Try, ast.With)) for a in around):
+    around = around[: around.index(function)]
+    decided = [*tests_around(draft, stop), *_stop_value(stop)]
+    if any(
+        isinstance(a, (*LOOPS, *COMPREHENSIONS, ast.Try, ast.With)) and draft.syntax.inside(test, a)
+        for a in around
+        for test in decided
+    ):
         draft.refuse(
             "HVD006",
             stop,
@@ -166,14 +209,16 @@ def _agree(draft: Draft, hook: Hook, stop: ast.AST) -> None:
         return
     tests = tests_around(draft, stop)
     if tests:
-        leaving = [t for t in _leaving(hook.function) if position(t) < position(tests[-1])]
+        leaving = [t for t in _leaving(function) if position(t) < position(tests[-1])]
         for test in [*leaving, *reversed(tests)]:
+            if own_only and not is_own(draft, [test]):
+                continue
             agree(draft, test, _DOUBT, _WHY, _WHAT, "K3")
     for value in _stop_value(stop):
         agree(draft, value, _DOUBT, _WHY, _WHAT, "K3")
 
 
-def _leaving(function: Function | ast.Lambda) -> Iterator[ast.expr]:
+def _leaving(function: _Callable) -> Iterator[ast.expr]:
     """The tests by which a function may be left."""
     for statement in function.body if isinstance(function, FUNCTIONS) else ():
         if isinstance(statement, ast.If) and any(isinstance(n, ast.Return) for n in ast.walk(statement)):

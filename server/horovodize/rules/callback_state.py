@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.callback_decisions import is_own, is_rate, tests_around
+from horovodize.rules.callback_decisions import agree_on, is_own, is_rate, sets_rate, tests_around
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawn_weights import given_to_weights
 from horovodize.summary.syntax import argument, arguments
@@ -41,8 +41,13 @@ def apply(draft: Draft) -> None:
             if given is None:
                 continue
             tests = tests_around(draft, call)
-            if is_own(draft, [given, *tests]) and draft.once("own state", call):
-                draft.ask("K3", call, _WHAT, _WHY, _WEIGHTS if weights is not None else _VARIABLE)
+            if is_own(draft, [given] if sets_rate(draft, call) else [given, *tests]):
+                if weights is not None and not is_own(draft, [given]):
+                    agree_on(
+                        draft, hook.function, call, own_only=True
+                    )  # what is set is the same on all ranks
+                elif draft.once("own state", call):
+                    draft.ask("K3", call, _WHAT, _WHY, _WEIGHTS if weights is not None else _VARIABLE)
 
 
 def _given_to_variable(draft: Draft, call: ast.Call) -> ast.expr | None:

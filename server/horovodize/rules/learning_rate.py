@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from horovodize.rules import (
     decays,
+    handed_rates,
     held_optimizers,
     keras_optimizer,
     keras_session,
@@ -45,6 +46,7 @@ from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
+from horovodize.rules.other_names import attributes_meant
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
@@ -351,12 +353,18 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 
 
 def _scale_later_settings(draft: Draft) -> None:
-    for node in _settings(draft):
+    for node in sorted(_settings(draft), key=lambda n: handed_rates.own_setters_first(draft, n)):
         setting = _set_rate(draft, node)
         if setting is None or draft.was(setting.value, Amount) or not _grows(draft, setting.kept):
             continue
         value = setting.value
         rates_by_step.follow(draft, node, value, setting)
+        handed = handed_rates.to_scale(draft, value, _relative)
+        if handed is not None:
+            for rate in handed:
+                if draft.decide(rate, Scaled("C5")):
+                    _times(draft, rate)
+            continue
         if setting.is_scaled:
             if draft.growth and not isinstance(node, ast.AugAssign):
                 own_rate.scale_beside(draft, "C5", value, lambda e: _relative(draft, e))
@@ -411,8 +419,8 @@ def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
 
 
 def _is_rate(draft: Draft, e: ast.expr) -> bool:
-    """`optimizer.lr`, `self.model.optimizer.learning_rate`, or a variable that feeds a rate."""
-    if isinstance(e, ast.Attribute) and _is_setting(draft, e):
+    """`optimizer.lr`, `self.model.optimizer.learning_rate`, under whatever name, or a variable that feeds a rate."""
+    if any(_is_setting(draft, meant) for meant in attributes_meant(draft, e)):
         return True
     if isinstance(e, (ast.Name, ast.Attribute)):
         calls = draft.values.calls(e)
@@ -430,8 +438,10 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
     if e.attr not in _RATE_NAMES:
         return False
     holder = e.value
-    if isinstance(holder, ast.Attribute) and holder.attr == "optimizer":
-        if isinstance(e.ctx, ast.Store) or held_optimizers.is_of_a_model(draft, holder):
+    for held in attributes_meant(draft, holder):
+        if held.attr == "optimizer" and (
+            held is holder and isinstance(e.ctx, ast.Store) or held_optimizers.is_of_a_model(draft, held)
+        ):
             return True
     made = draft.values.calls(holder)
     if any(draft.module.is_optimizer(c) for c in made):
