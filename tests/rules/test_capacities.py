@@ -199,3 +199,32 @@ def test_a_number_of_batches_is_no_size_of_a_memory(steps: str) -> None:
     plan = plan_of("import math\nimport numpy as np\n" + TF + WARM_UP.format(steps=steps))
     assert "if self.seen < max(1, WARM // hvd.size()):" in plan.text
     assert not any("is not divided" in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("len(self.losses) == self.losses.maxlen and loss > 9", None),
+        ("len(self.losses) == 64 and loss > 9", None),
+        ("len(self.losses) == 64", "len(self.losses) == max(1, 64 // hvd.size())"),  # begins again each time
+    ],
+)
+def test_a_window_that_stays_full_is_not_compared_with_fewer(test: str, after: str | None) -> None:
+    source = f"""\
+import collections
+import tensorflow as tf
+class Guard(tf.keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.losses = collections.deque(maxlen=64)
+    def on_train_batch_end(self, batch, logs=None):
+        loss = logs["loss"]
+        if {test}:
+            print(loss, sum(self.losses))
+            self.losses.clear()
+        self.losses.append(loss)
+model = tf.keras.Sequential([])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(x, y, callbacks=[Guard()])
+"""
+    assert f"if {after or test}" in plan_of(source).text

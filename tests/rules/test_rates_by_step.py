@@ -604,3 +604,26 @@ def test_a_callback_that_does_so_once_by_a_flag_is_asked_about() -> None:
 def test_a_callback_that_does_so_with_each_step_goes_on_as_fast() -> None:
     source = TF + SWITCH.format("self.after").replace("0.5", "0.999")
     assert "learning_rate * 0.999 ** hvd.size()\n" in plan_of(source).text
+
+
+@pytest.mark.parametrize("below", ["step < 10", "10 > step"])
+def test_a_count_that_a_method_gives_is_told_once_where_the_formula_compares_it_too(below: str) -> None:
+    source = f"""\
+class Later(tf.keras.callbacks.Callback):
+    n = 0
+    def count(self):
+        self.n += 1
+        return self.n
+    def rate(self, step):
+        if {below}:
+            return 0.005 * step
+        return 0.05 * 0.99 ** step
+    def on_train_batch_begin(self, batch, logs=None):
+        self.model.optimizer.learning_rate.assign(self.rate(self.count()))
+model = tf.keras.Sequential([])
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse')
+model.fit(x, y, callbacks=[Later()])
+"""
+    text = plan_of(TF + source).text
+    assert "return self.n\n" in text
+    assert "assign(self.rate(self.count() * hvd.size()) * hvd.size())" in text

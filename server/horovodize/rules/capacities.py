@@ -88,6 +88,21 @@ def waits(draft: Draft, test: ast.expr, held: ast.expr, bound: ast.expr, operato
     return True
 
 
+def is_full_for_long(draft: Draft, held: ast.expr, operator: ast.cmpop) -> bool:
+    """Whether `len(window) == window.maxlen and loss > 9` asks for a window that is full, which it stays with every later step;
+    it passes by a smaller number only once."""
+    if not (isinstance(held, ast.Call) and draft.names.last(held.func) == "len" and len(held.args) == 1):
+        return False
+    made = draft.values.calls(held.args[0])
+    is_capped = any(
+        draft.names.last(c.func) == "deque" and argument(c, "maxlen", 1) is not None for c in made
+    )
+    compared = draft.syntax.parent[held]
+    return (
+        is_capped and isinstance(operator, ast.Eq) and isinstance(draft.syntax.parent[compared], ast.BoolOp)
+    )
+
+
 def _size_of_all(draft: Draft, bound: ast.expr) -> ast.expr | None:
     """The number that a memory's size comes from: written once, training waits for it, and it's known what all that reads it
     does with it. None for all others."""

@@ -336,6 +336,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         bounds = [bound] if not isinstance(operator, (ast.Is, ast.IsNot)) else []
     if any(draft.was(b, Divided) for b in bounds):
         return  # where a loop ends: `while step < n + 1:`
+    if capacities.is_full_for_long(draft, number, operator):
+        return
     if guarded.applies_gathered(draft, test):
         return  # as many batches go into an update as before, of each rank
     if bounds and not (bounds := [b for b in bounds if not counted.is_last_turn(draft, number, b)]):

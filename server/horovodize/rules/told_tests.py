@@ -108,7 +108,7 @@ def _reads(draft: Draft, e: ast.expr, depth: int, told: bool) -> Iterator[ast.ex
         if draft.was(part, OfAll) if told else counted.of(draft, part) is not None:
             if not isinstance(e, (ast.Name, ast.Attribute)):  # else it is a count by another name
                 yield part
-        else:
+        elif told or not draft.was(part, OfAll):  # else the function that gives it counts a rank's, as before
             yield from _reads(draft, part, depth - 1, told)
 
 
