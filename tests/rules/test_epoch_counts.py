@@ -166,3 +166,52 @@ def test_a_number_that_goes_on_in_a_for_loop_numbers_its_turns() -> None:
     text = plan_of(program.format(read=read)).text
     assert "        n = epoch * (len(ds) * hvd.size()) + i * hvd.size()\n" in text
     assert "        if n % 30 < hvd.size()" in text
+
+
+CALLBACK = """\
+import tensorflow as tf
+
+class Every(tf.keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.epoch = 0
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = {epoch}
+    def on_train_batch_end(self, batch, logs=None):
+        number = {count}
+        if number % 20 == 0:
+            self.model.save_weights("w.weights.h5")
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(load(), load(), batch_size=8, callbacks=[Every()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "after"),
+    [
+        (
+            "self.epoch * self.params['steps'] + batch",
+            "self.epoch * (self.params['steps'] * hvd.size()) + batch * hvd.size()",
+        ),
+        (
+            "batch + 1 + self.epoch * self.params['steps']",
+            "batch * hvd.size() + hvd.size() + self.epoch * (self.params['steps'] * hvd.size())",
+        ),
+        ("self.epoch * 500 + batch", "self.epoch * 500 + batch * hvd.size()"),
+        ("500 * self.epoch + (batch + 1)", "500 * self.epoch + (batch * hvd.size() + hvd.size())"),
+    ],
+)
+def test_callbacks_count_the_batches_of_all_epochs(count: str, after: str) -> None:
+    text = plan_of(CALLBACK.format(epoch="epoch", count=count)).text
+    assert line_with(text, "number =") == f"number = {after}"
+    assert "if number % 20 < hvd.size() and hvd.rank() == 0:" in text
+
+
+@pytest.mark.parametrize(
+    ("epoch", "count"), [("epoch", "self.epoch * 500 + 3"), ("logs", "self.epoch * 500 + batch")]
+)
+def test_what_is_no_such_count_of_a_callback_is_left(epoch: str, count: str) -> None:
+    text = plan_of(CALLBACK.format(epoch=epoch, count=count)).text
+    assert line_with(text, "number =") == f"number = {count}"

@@ -11,12 +11,13 @@ import ast
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import SIZE, Draft
-from horovodize.rules.shares import counts_a_share
+from horovodize.rules.shares import counts_a_share, is_told_by_fit
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 from horovodize.summary.syntax import is_one as is_one_step
 
+_EPOCHS_OF_FIT = ("on_epoch_begin", "on_epoch_end")
 _WHAT = "Let it count the steps of all ranks"
 _WHY_OWN = "What goes by it comes as often for the rows that are seen, and keeps its numbers."
 _WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
@@ -43,8 +44,8 @@ def _steps(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
     product = count.right if draft.syntax.inside(turn, count.left) else count.left
     if not isinstance(product, ast.BinOp):
         return None
-    outer = _loop(draft, product.left)
-    return product.right if outer is not None else product.left
+    is_epoch = _loop(draft, product.left) is not None or _is_epoch_of_fit(draft, product.left)
+    return product.right if is_epoch else product.left
 
 
 def _one_more(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
@@ -125,11 +126,41 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
                 and outer is not inner
                 and (draft.syntax.inside(inner, outer) or _runs_in(draft, inner, outer))
             )
+            around = around or (
+                inner is None and _is_batch_of_fit(draft, turn) and _is_epoch_of_fit(draft, epoch)
+            )
             if around and (
-                isinstance(steps, (ast.Name, ast.Attribute, ast.Constant)) or _is_length(draft, steps)
+                isinstance(steps, (ast.Name, ast.Attribute, ast.Constant))
+                or _is_length(draft, steps)
+                or is_told_by_fit(steps)
             ):
                 return turn
     return None
+
+
+def _is_batch_of_fit(draft: Draft, turn: ast.Name) -> bool:
+    """Whether a name is the number of a batch, as `fit` tells it a callback."""
+    hook = draft.facts.hooks.around(turn)
+    bound = draft.module.scopes.reaching(turn)
+    return (
+        hook is not None
+        and hook.is_of_batches
+        and hook.number == turn.id
+        and [b.kind for b in bound] == ["parameter"]
+    )
+
+
+def _is_epoch_of_fit(draft: Draft, e: ast.expr) -> bool:
+    """Whether a field is only ever given the number of an epoch, as `fit` tells it a callback, but for what it begins with."""
+    nodes = [o.node for o in draft.values.origins(e)] if isinstance(e, (ast.Name, ast.Attribute)) else []
+    given = [n for n in nodes if not isinstance(n, ast.Constant)]
+    return bool(given) and all(
+        isinstance(n, ast.arg)
+        and (hook := draft.facts.hooks.around(n)) is not None
+        and hook.name in _EPOCHS_OF_FIT
+        and hook.number == n.arg
+        for n in given
+    )
 
 
 def _counts(draft: Draft, turn: ast.Name) -> bool:

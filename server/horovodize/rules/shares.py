@@ -305,7 +305,7 @@ def counts_a_share(draft: Draft, count: ast.expr) -> bool:
             measured = n.args[0] if n.args else n.func.value if isinstance(n.func, ast.Attribute) else None
         elif isinstance(n, ast.Attribute) and n.attr in ("n", "samples"):
             measured = n.value
-        elif _is_told_by_fit(n):
+        elif is_told_by_fit(n):
             return True
         if measured is not None and any(
             is_touched(draft, e) or flows_from_share(draft, e) for e in pipelines.trail(measured)
@@ -325,7 +325,7 @@ def draws_for_all(draft: Draft, node: ast.AST) -> bool:
     return decision is not None and decision.unit is Unit.DRAWS
 
 
-def _is_told_by_fit(n: ast.AST) -> bool:
+def is_told_by_fit(n: ast.AST) -> bool:
     """`self.params["steps"]` of a callback: how many batches `fit` takes."""
     return (
         isinstance(n, ast.Subscript)
