@@ -627,3 +627,21 @@ model.fit(x, y, callbacks=[Later()])
     text = plan_of(TF + source).text
     assert "return self.n\n" in text
     assert "assign(self.rate(self.count() * hvd.size()) * hvd.size())" in text
+
+
+def test_the_steps_of_an_optimizer_by_another_name_are_those_of_a_rank() -> None:
+    source = """\
+class Later(tf.keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        optimizer = self.model.optimizer
+        step = int(optimizer.iterations.numpy())
+        optimizer.learning_rate = 0.1 * 0.99 ** step
+        if step % 20 == 0:
+            self.model.save_weights("w.weights.h5")
+model = tf.keras.Sequential([])
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse')
+model.fit(x, y, callbacks=[Later()])
+"""
+    text = plan_of(TF + source).text
+    assert "optimizer.learning_rate = 0.1 * 0.99 ** (step * hvd.size()) * hvd.size()" in text
+    assert "if step % max(1, 20 // hvd.size()) == 0 and hvd.rank() == 0:" in text

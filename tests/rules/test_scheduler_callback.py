@@ -118,3 +118,30 @@ def test_an_object_of_the_programs_own_is_looked_into(last: str, asked: bool) ->
 def test_an_object_that_goes_on_from_the_rate_it_is_given_stays() -> None:
     source = OBJECT.format("lr * 0.5").replace("return self.rate", "return lr")
     assert "k = S(Steps(0.1))\n" in plan_of(HEAD + source + TAIL).text
+
+
+OWN = """\
+import tensorflow as tf
+class ByBatch(tf.keras.callbacks.LearningRateScheduler):
+    count = 0
+{base}    def on_train_batch_begin(self, batch, logs=None):
+        self.model.optimizer.learning_rate.assign(self.schedule(self.count))
+        self.count += 1
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(x, y, callbacks=[ByBatch(lambda n: 0.1 * 0.99 ** n)])
+"""
+
+
+def test_a_class_that_sets_the_rate_itself_multiplies_it_once() -> None:
+    text = plan_of(OWN.format(base="    def on_epoch_begin(self, epoch, logs=None):\n        pass\n")).text
+    assert "assign(self.schedule(self.count * hvd.size()) * hvd.size())" in text
+    assert "ByBatch(lambda n: 0.1 * 0.99 ** n)]" in text
+
+
+def test_one_that_lets_keras_set_it_has_its_function_multiplied() -> None:
+    base = (
+        "    def on_epoch_begin(self, epoch, logs=None):\n        super().on_epoch_begin(epoch + 1, logs)\n"
+    )
+    source = OWN.format(base=base).split("    def on_train_batch_begin")[0] + OWN[OWN.index("model = ") :]
+    assert "ByBatch(lambda n: 0.1 * 0.99 ** n * hvd.size())]" in plan_of(source).text

@@ -399,7 +399,8 @@ class Counters:
         return argument(call, "delta", 0)
 
     def _is_optimizer(self, e: ast.expr) -> bool:
-        if isinstance(e, ast.Attribute) and e.attr == "optimizer":
+        meant = [e, *(o.node for o in self.values.origins(e) if not o.path)]
+        if any(isinstance(n, ast.Attribute) and n.attr == "optimizer" for n in meant):
             return True
         return any(self.module.is_optimizer(c) for c in self.values.calls(e))
 

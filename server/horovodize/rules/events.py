@@ -61,6 +61,7 @@ from horovodize.rules import (
     nested,
     remainders,
     scales,
+    steps_taken_back,
     strides,
     sum_thresholds,
     tables_by_step,
@@ -129,6 +130,7 @@ def apply(draft: Draft) -> None:
     tables_by_step.apply(draft)
     annealing.apply(draft)
     sum_thresholds.apply(draft)
+    steps_taken_back.ask(draft)
     uncounted.ask(draft, epochs)
 
 

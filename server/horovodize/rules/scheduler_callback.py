@@ -26,6 +26,7 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 _CALLBACK = "tensorflow.keras.callbacks.LearningRateScheduler"
 _PLATEAU = "tensorflow.keras.callbacks.ReduceLROnPlateau"
+_SETTING = "on_epoch_begin"
 _WHAT = "Multiply the rate that the scheduler sets by the number of ranks"
 _WHY = "The callback sets an absolute rate at each epoch, which would undo the scaling."
 
@@ -39,10 +40,23 @@ def apply(draft: Draft) -> None:
         made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
         if _CALLBACK in made:
             schedule = argument(call, "schedule", 0)
-            if schedule is not None:
+            if schedule is not None and not _sets_itself(draft, call):
                 _scale(draft, call, schedule)
         elif _PLATEAU in made:
             _scale_floor(draft, call)
+
+
+def _sets_itself(draft: Draft, call: ast.Call) -> bool:
+    """Whether a class of the script takes the place of what Keras' callback does with each epoch: what it sets, C5 scales."""
+    cls = draft.values.callee(call)
+    members = [m for c in draft.values.family(cls) for m in c.body] if isinstance(cls, ast.ClassDef) else []
+    methods = [m for m in members if isinstance(m, FUNCTIONS)]
+    handed_on = any(
+        isinstance(n, ast.Attribute) and n.attr == _SETTING and isinstance(n.value, ast.Call)
+        for m in methods
+        for n in ast.walk(m)
+    )
+    return any(m.name == _SETTING for m in methods) and not handed_on
 
 
 def _scale(draft: Draft, call: ast.Call, schedule: ast.expr) -> None:
