@@ -753,3 +753,54 @@ def test_a_session_that_is_opened_under_a_condition_is_sent_there(opened: bool) 
     sent = "self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
     assert (f"\n            {sent}" in text) is opened
     assert (f"\n        {sent}" in text) is not opened
+
+
+LEFT_EARLY = """
+class Net:
+    def __init__(self, sess, training):
+        self.sess = sess
+        self.sess.run(tf.global_variables_initializer())
+        {leave}
+        saver.restore(sess, 'net')
+    def fit(self):
+        for i in range(500):
+            self.sess.run(train, {{x: draw()}})
+saver = tf.train.Saver()
+sess = tf.Session()
+net = Net(sess, choice)
+{run}
+"""
+
+
+@pytest.mark.parametrize(
+    "leave", ["if training:\n            return", "if not training:\n            pass\n        else:\n            return None"]
+)
+def test_where_a_function_is_left_between_what_initialises_and_what_restores_both_are_sent(leave: str) -> None:
+    """`if training: return` before a restore: ranks that train never came to the broadcast behind it, and each began with
+    weights of its own."""
+    found = plan_of(BUILT + LEFT_EARLY.format(leave=leave, run="net.fit()")).text
+    assert f"self.{INIT}        self.{SENT}" in found
+    assert f"saver.restore(sess, 'net')\n        {SENT}" in found
+
+
+@pytest.mark.parametrize(
+    "leave", ["if not training:\n            raise SystemExit", "def name():\n            return 'net'"]
+)
+def test_what_is_not_left_on_the_way_to_training_is_sent_once(leave: str) -> None:
+    found = plan_of(BUILT + LEFT_EARLY.format(leave=leave, run="net.fit()")).text
+    assert found.count("broadcast_global_variables") == 1
+
+
+def test_a_function_that_is_left_without_training_is_sent_once() -> None:
+    """`if nothing is found: return` before the restore, and the training after it in the same function."""
+    found = plan_of(
+        LOSS
+        + "train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
+        + "def main(sess):\n"
+        + "    sess.run(tf.global_variables_initializer())\n"
+        + "    if missing():\n        return\n"
+        + "    tf.train.Saver().restore(sess, 'net')\n"
+        + "    for i in range(500):\n        sess.run(train, {x: draw()})\n"
+        + "sess = tf.Session()\nmain(sess)\n"
+    ).text
+    assert found.count("broadcast_global_variables") == 1

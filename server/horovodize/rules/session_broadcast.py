@@ -283,7 +283,10 @@ def _last_ones(draft: Draft, places: list[_Place], trainings: list[Run]) -> Iter
         ]
         if any(p.statement is place.statement for p in later):
             continue
-        if later and not _trains_between(draft, place.statement, later[0].statement, sites):
+        if later and not (
+            _trains_between(draft, place.statement, later[0].statement, sites)
+            or _is_left_between(draft, place.statement, later[0].statement, sites)
+        ):
             continue
         if is_one and any(_comes_before(draft, place, p, sites) for p in ordered if p is not place):
             continue
@@ -323,6 +326,18 @@ def _trains_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[
     block = draft.syntax.block(first)
     between = block[block.index(first) + 1 : block.index(second)]
     return any(draft.drive.reaches(s, sites) for s in between)
+
+
+def _is_left_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[ast.AST]) -> bool:
+    """Whether the function of two statements of a block may be left between them, and training follows all the same, where
+    it is called: `if training: return`, before a model is restored."""
+    block = draft.syntax.block(first)
+    between = block[block.index(first) + 1 : block.index(second)]
+    here = draft.syntax.function(first)
+    leaves = (n for s in between for n in ast.walk(s) if isinstance(n, ast.Return))
+    if all(draft.syntax.function(n) is not here for n in leaves):
+        return False
+    return any(i < 0 for site in sites for i in _indices(draft, block, site))
 
 
 def _know_reads(draft: Draft, place: _Place) -> None:
