@@ -773,11 +773,16 @@ net = Net(sess, choice)
 
 
 @pytest.mark.parametrize(
-    "leave", ["if training:\n            return", "if not training:\n            pass\n        else:\n            return None"]
+    "leave",
+    [
+        "if training:\n            return",
+        "if not training:\n            pass\n        else:\n            return None",
+    ],
 )
-def test_where_a_function_is_left_between_what_initialises_and_what_restores_both_are_sent(leave: str) -> None:
-    """`if training: return` before a restore: ranks that train never came to the broadcast behind it, and each began with
-    weights of its own."""
+def test_where_a_function_is_left_between_what_initialises_and_what_restores_both_are_sent(
+    leave: str,
+) -> None:
+    """`if training: return` before a restore: ranks that train never came to the broadcast behind it."""
     found = plan_of(BUILT + LEFT_EARLY.format(leave=leave, run="net.fit()")).text
     assert f"self.{INIT}        self.{SENT}" in found
     assert f"saver.restore(sess, 'net')\n        {SENT}" in found
