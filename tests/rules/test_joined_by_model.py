@@ -80,6 +80,10 @@ def is_asked(text: str) -> bool:
             call="q = tf.matmul(inputs, self.w); return tf.matmul(tf.nn.softmax(tf.matmul(q, q, transpose_b=True)), q)"
         ),
         FUNCTIONAL.format(call="x, a = inputs; return K.dot(x, self.w) * K.mean(a, axis=-1, keepdims=True)"),
+        FUNCTIONAL.format(
+            call="heads = []\n        for k in range(2):\n"
+            "            heads.append(K.dot(inputs[0], self.w) + K.transpose(self.b))\n        return K.concatenate(heads)"
+        ),
         BETWEEN.format(out="layers.Dense(1)(layers.Concatenate()([h, a_in]))"),
         BETWEEN.format(out="layers.Lambda(lambda t: t[0] * t[1][:, :8])([h, a_in])"),
         BETWEEN.format(out="layers.Dense(1)(h)").replace("[X, A]", '{"x": X, "a": A}'),
@@ -99,6 +103,13 @@ def test_rows_that_go_through_a_model_one_by_one_are_divided(text: str) -> None:
         SEQUENTIAL.format(call="return tf.matmul(self.adjacency, tf.matmul(inputs, self.w))"),
         SEQUENTIAL.format(call="return tf.sparse.sparse_dense_matmul(self.adjacency, inputs @ self.w)"),
         FUNCTIONAL.format(call="x, a = inputs; return K.dot(a, K.dot(x, self.w))"),
+        FUNCTIONAL.format(
+            call="h = K.dot(inputs[0], self.w); return K.softmax(h + K.transpose(h)) * inputs[1]"
+        ),
+        FUNCTIONAL.format(
+            call="heads = []\n        for k in range(2):\n"
+            "            heads.append(K.dot(inputs[1], inputs[0] @ self.w))\n        return K.concatenate(heads)"
+        ),
         FUNCTIONAL.format(call="h = tf.matmul(inputs[0], self.w); return tf.nn.relu(inputs[1] @ h)"),
         BETWEEN.format(out="tf.matmul(a_in, h)"),
         BETWEEN.format(out="layers.Lambda(lambda t: K.dot(t[1], t[0]))([h, a_in])"),

@@ -320,6 +320,34 @@ def test_a_rate_that_is_a_schedule_in_some_cases_is_scaled_once() -> None:
     assert "decide(0.2 * hvd.size())" in plan.text
 
 
+@pytest.mark.parametrize(
+    ("made", "scaled"),
+    [
+        (
+            "d.PolynomialDecay(rate, steps, rate / 100)",
+            "d.PolynomialDecay(rate, steps / hvd.size(), rate / 100)",
+        ),
+        (
+            "d.PiecewiseConstantDecay([steps], [0.001, rate])",
+            "d.PiecewiseConstantDecay([steps // hvd.size()], [0.001 * hvd.size(), rate])",
+        ),
+        (
+            "d.PiecewiseConstantDecay([steps], [rate, rate / 10])",
+            "d.PiecewiseConstantDecay([steps // hvd.size()], [rate, rate / 10])",
+        ),
+    ],
+)
+def test_what_a_schedule_computes_of_a_rate_that_is_scaled_where_it_comes_from_is_not_scaled_again(
+    made: str, scaled: str
+) -> None:
+    """`return rate` in one case scales the number that is handed over: `rate / 100` in another became size()² times it."""
+    decide = f"def decide(rate, steps=None):\n    if steps is None:\n        return rate\n    return {made}\n"
+    run = "model.compile(o.SGD(decide(0.1, 300)))\n" + FIT
+    plan = plan_of(MODEL + SCHEDULES + decide + run)
+    assert scaled in plan.text
+    assert "decide(0.1 * hvd.size(), 300)" in plan.text
+
+
 OF_A_GRAPH = """\
 import tensorflow.compat.v1 as tf
 x = tf.placeholder(tf.float32, [None, 6])

@@ -55,6 +55,7 @@ _ALONG = {
     "argmax",
 }
 _COUNTING = {"len", "shape", "size", "get_shape"}
+_BY_ROW = (Over.ROWS, Over.VECTOR)
 _UNARY = (Over.MEAN, Over.SUM, Over.SUM_AND_MORE)
 
 
@@ -144,10 +145,23 @@ class Losses:
             elif b.kind == "augment" and b.value is not None:
                 found.append(self._augmented(b.value, place or context))
             elif b.value is not None:
-                found.append(self._part_of(b.value, b.path, place or context))
+                listed = [self._part_of(b.value, b.path, place or context)]
+                if isinstance(b.value, ast.List) and not b.path:
+                    listed += (self.over(x, place or context) for x in self._appended(e))
+                found.append(added(listed) if len(listed) > 1 else listed[0])
         if len(found) > 1 and any(b.kind == "augment" for b in self.module.scopes.reaching(e)):
             return added(found)
         return same(found)
+
+    def _appended(self, name: ast.Name) -> list[ast.expr]:
+        """What is appended to a list, where it has the same name: `heads.append(h)`."""
+        scopes = self.module.scopes
+        return [
+            c.args[0]
+            for c in self.module.calls_written.get(".append")
+            if isinstance(c.func, ast.Attribute) and isinstance(c.func.value, ast.Name) and len(c.args) == 1
+            and c.func.value.id == name.id and scopes.lookup(name.id, c) is scopes.lookup(name.id, name)
+        ]  # fmt: skip
 
     def _augmented(self, value: ast.expr, context: Context) -> Over:
         """`loss += penalty`, outside of a loop; what a loop adds up can't be told."""
@@ -201,6 +215,8 @@ class Losses:
             return self._product(a, b, left, right)
         if Over.NONE in (a, b) and self._meets_weights([a, b], [left, right]):
             return Over.COUPLED
+        if a in _BY_ROW and b in _BY_ROW and self._is_turned(left) is not self._is_turned(right):
+            return Over.COUPLED  # each row with each other one
         if issubclass(op, (ast.Add, ast.Sub)):
             weighty = [x for x, s in ((a, left), (b, right)) if x is Over.NONE and not self._is_number(s)]
             if Over.SUM in (a, b) and weighty:
@@ -217,6 +233,14 @@ class Losses:
             if a is Over.NONE and issubclass(op, ast.Mult):
                 return b
         return elementwise([a, b])
+
+    def _is_turned(self, e: ast.expr) -> bool:
+        """Whether rows are moved from the first axis where this is written, `transpose(h)`."""
+        return (
+            isinstance(e, ast.Call)
+            and self.names.last(e.func) == "transpose"
+            and argument(e, "perm", 1) is None
+        )
 
     def _meets_weights(self, inner: list[Over], parts: list[ast.expr]) -> bool:
         """Whether the rows meet weights that have a row for each of them."""

@@ -227,11 +227,18 @@ def _are_made_of_others(draft: Draft, made: list[Origin], origins: list[Origin])
 
 def _shared_rates(draft: Draft, call: ast.Call, origins: list[Origin]) -> list[ast.expr]:
     """What a schedule's rates come from, where one of them is the rate itself in other cases: that is scaled, once, and not
-    where the schedule is made: `return rate if steps is None else ExponentialDecay(rate, steps, 0.9)`."""
+    where the schedule is made: `return rate if steps is None else ExponentialDecay(rate, steps, 0.9)`. What is computed from
+    it, `end_learning_rate=rate / 100`, is scaled with it."""
     numbers = {o.node for o in origins if o.call is None}
     given = schedule.rates(draft, call)
+    if not any(_is_made_of(draft, e, numbers) for e in given):
+        return []
     sources = [o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, ast.expr)]
-    return sources if numbers & set(sources) else []
+    return [s for s in sources if s in numbers or not _is_made_of(draft, s, numbers)]
+
+
+def _is_made_of(draft: Draft, e: ast.expr, numbers: set[ast.AST | None]) -> bool:
+    return any(n in numbers for n in draft.values.depends([e], 400))
 
 
 def _made_elsewhere(draft: Draft, origin: Origin) -> bool:

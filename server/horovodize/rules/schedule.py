@@ -99,14 +99,18 @@ def scale(draft: Draft, call: ast.Call) -> None:
 
 
 def rates(draft: Draft, call: ast.Call) -> list[ast.expr]:
-    """The rates that a schedule is made with, where they can be seen."""
+    """The rates that a schedule is made with, where they can be seen: those of a list one by one."""
     name = draft.names.of(call.func) or ""
     parameters = catalogue.schedule_parameters(name)
-    if parameters is None or parameters.rate_is_list:
+    if parameters is None:
         return []
     index = _positions(name)
     given = (argument(call, rate, index.get(rate)) for rate in (parameters.rate, *parameters.other_rates))
-    return [value for value in given if value is not None and not _is_none(value)]
+    found = [value for value in given if value is not None and not _is_none(value)]
+    if not parameters.rate_is_list:
+        return found
+    listed = [o.node for e in found for o in draft.values.origins(e)]
+    return [e for node in listed if isinstance(node, (ast.List, ast.Tuple)) for e in node.elts]
 
 
 def divide_steps(draft: Draft, call: ast.Call) -> None:
