@@ -1529,3 +1529,29 @@ def test_what_sets_how_often_an_inner_loop_trains_comes_as_seldom_as_before(turn
 def test_how_often_something_is_shown_in_an_event_is_not_how_often_it_trains() -> None:
     turns = "    turns = 100 if i % 500 == 0 else 5\n    for _ in range(turns):\n        show(draw())\n"
     assert "i % max(1, 500 // hvd.size()) == 0" in plan_of(CRITIC + turns + AND_OTHER).text
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["args = parser.parse_args()\n", "args = flags.FLAGS\n", "def train(args):\n    pass\nargs = given()\n"],
+)
+def test_a_setting_that_is_set_in_some_cases_only_is_no_constant(made: str) -> None:
+    """`if args.debug: args.every = 1`: in other cases it is what the program is given; such events came size() times more
+    seldom, and nothing was said."""
+    head = TAPE + DATA + made + "if args.debug:\n    args.every = 1\n"
+    assert become("total % args.every == 0", head) == "total % max(1, args.every // hvd.size()) == 0"
+    assert (
+        become("total % every == 0", head + "every = args.every\n")
+        == "total % max(1, every // hvd.size()) == 0"
+    )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "args = parser.parse_args()\nargs.every = 1\n",
+        "class Settings:\n    pass\nargs = Settings()\nif __name__ == '__main__':\n    args.every = 1\n",
+    ],
+)
+def test_a_setting_that_is_always_set_is_a_constant(made: str) -> None:
+    assert become("total % args.every == 0", TAPE + DATA + made) == "total % args.every == 0"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
 
 from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
-from horovodize.summary.syntax import FUNCTIONS, Function
+from horovodize.summary.syntax import FUNCTIONS, Function, is_main_guard
 from horovodize.summary.values import Origin
 
 SEQUENCE = "tensorflow.keras.utils.Sequence"
@@ -46,7 +47,7 @@ class Kinds:
     """Kinds of the expressions of one module."""
 
     def __init__(self, module: Module, pipelines: Pipelines) -> None:
-        self.pipelines = pipelines
+        self.pipelines, self.scopes = pipelines, module.scopes
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
 
     def of(self, e: ast.expr, with_targets: bool = False) -> Kind:
@@ -211,13 +212,47 @@ class Kinds:
         )
 
     def constant(self, e: ast.expr) -> int | None:
-        """The number that an expression always is, where that can be seen."""
+        """The number that an expression always is, where that can be seen.
+
+        None for a setting that is set here in some cases only, `if args.debug: args.every = 1`: in others it is what the
+        program is given."""
+        if any(self._may_be_given(a) for a in self._attributes(e)):
+            return None
         values = {
             o.node.value if isinstance(o.node, ast.Constant) and not o.path else None
             for o in self.values.origins(e)
         }
         value = values.pop() if len(values) == 1 else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def _attributes(self, e: ast.expr) -> Iterator[ast.Attribute]:
+        """The attribute that an expression is, or that its name stands for: `every = args.every`."""
+        if isinstance(e, ast.Attribute):
+            yield e
+        elif isinstance(e, ast.Name):
+            yield from (b.value for b in self.scopes.reaching(e) if isinstance(b.value, ast.Attribute))
+
+    def _may_be_given(self, e: ast.Attribute) -> bool:
+        """Whether an attribute is of an object that no class of the program makes, and is set under conditions only."""
+        bindings = self.values.attribute_bindings(e)
+        if not bindings or not all(self._is_conditional(b.statement) for b in bindings):
+            return False
+        return not any(self._is_own_object(o) for o in self.values.origins(e.value))
+
+    def _is_own_object(self, origin: Origin) -> bool:
+        """Whether a class of the program makes it: `self`, `Settings()`."""
+        node = origin.node
+        if isinstance(node, ast.arg):
+            function = self.syntax.function(node)
+            in_class = self.syntax.method_class(function) is not None
+            return in_class and isinstance(function, FUNCTIONS) and node in function.args.args[:1]
+        made = self.values.callee(origin.call) if origin.call is not None else node
+        return isinstance(made, ast.ClassDef)
+
+    def _is_conditional(self, statement: ast.AST) -> bool:
+        return any(
+            isinstance(c, ast.If) and not is_main_guard(c) for c, _ in self.syntax.conditions(statement)
+        )
 
     def turns_once(self, e: ast.AST) -> bool:
         """Whether numbers are one number in the end, the same whenever they are gone through: `range(1)`, `range(n // n)`,
