@@ -446,3 +446,34 @@ def test_arrays_that_are_filled_before_the_steps_stay_the_same() -> None:
     assert step_of(source).feed is Feed.WHOLE
     copied = source.replace("for i in range(9):\n", "for i in range(9):\n    marks[:] = Y\n")
     assert step_of(copied).feed is not Feed.BATCH
+
+
+HANDED_ON = """
+class Net:
+    def begin(self, x, y):
+        self.y = y
+        self.out = tf.layers.dense(x, 1)
+    def end(self):
+        self.loss = tf.reduce_mean(tf.square(self.out - self.y))
+class Feeder:
+    def __init__(self):
+        self.given = tf.placeholder(tf.float32, [None, 3])
+        queue = tf.FIFOQueue(8, [tf.float32, tf.float32])
+        self.put = queue.enqueue([self.given, self.given])
+        self.x, self.y = {}
+feeder = Feeder()
+net = Net()
+net.begin(feeder.x, feeder.y)
+net.end()
+train = tf.train.AdamOptimizer(0.01).minimize(net.loss)
+sess = tf.Session()
+for i in range(1000):
+    sess.run(train)
+"""
+
+
+@pytest.mark.parametrize("given", ["queue.dequeue()", "tf.data.make_one_shot_iterator(data).get_next()"])
+def test_what_one_method_of_a_model_gets_and_another_uses_is_followed(given: str) -> None:
+    """`net.begin(feeder.x, feeder.y)`, then `net.end()` makes the loss: no rows were seen, or numbers taken for them."""
+    step = step_of("import tensorflow.compat.v1 as tf\n" + HANDED_ON.format(given))
+    assert step.feed is Feed.BATCH

@@ -224,6 +224,10 @@ class Turns:
             part = self._all(unpacked, place.outer, None)[0]
             if unpacked and part is not Part.NUMBER:
                 return part, ()
+        if self.graph and place is not None and place.call is None:
+            given = [self._part(v, self._elsewhere(v, context)) for v in self.values.passed(b)]
+            if given:
+                return max(given, key=lambda g: g[0])
         if isinstance(b.statement, ast.Lambda):
             beside = self._beside(b.statement)
             if beside:

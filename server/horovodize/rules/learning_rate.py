@@ -237,7 +237,7 @@ def _shared_rates(draft: Draft, call: ast.Call, origins: list[Origin]) -> list[a
     return [s for s in sources if s in numbers or not _is_made_of(draft, s, numbers)]
 
 
-def _is_made_of(draft: Draft, e: ast.expr, numbers: set[ast.AST | None]) -> bool:
+def _is_made_of(draft: Draft, e: ast.expr, numbers: set[ast.AST]) -> bool:
     return any(n in numbers for n in draft.values.depends([e], 400))
 
 
