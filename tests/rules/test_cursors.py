@@ -111,7 +111,7 @@ def test_a_while_over_rows() -> None:
         """
         for epoch in range(3):
             i = 0
-            ranks = hvd.size() if (hvd.size() - 1) * 64 < len(rows) else 1
+            ranks = max(n for n in range(1, hvd.size() + 1) if n == 1 or (n - 1) * 64 < len(rows))
             while i * ranks + (ranks - 1) * 64 < len(rows):
                 own_i = i * ranks + (hvd.rank() % ranks) * 64
                 first, last = own_i, own_i + 64
@@ -138,7 +138,7 @@ def test_a_while_in_a_loop_that_shuffles() -> None:
         for epoch in range(3):
             order = from_root(np.random.permutation(len(rows)))
             i = 0
-            ranks = hvd.size() if (hvd.size() - 1) * 64 < len(rows) else 1
+            ranks = max(n for n in range(1, hvd.size() + 1) if n == 1 or (n - 1) * 64 < len(rows))
             while i * ranks + (ranks - 1) * 64 < len(rows):
                 own_i = i * ranks + (hvd.rank() % ranks) * 64
                 sess.run(train, {x: rows[order[own_i:own_i + 64]]})
@@ -186,7 +186,7 @@ def test_a_while_over_batches() -> None:
         """,
         """
         k = 0
-        ranks = hvd.size() if (hvd.size() - 1) * n < len(rows) else 1
+        ranks = max(n_2 for n_2 in range(1, hvd.size() + 1) if n_2 == 1 or (n_2 - 1) * n < len(rows))
         while (k * ranks + ranks - 1) * n < len(rows):
             own_k = k * ranks + hvd.rank() % ranks
             start = own_k * n

@@ -30,10 +30,13 @@ def test_the_kth_batches_of_all_ranks_are_one_large_batch(size: int) -> None:
         assert together == set(range(k * batch * size, (k + 1) * batch * size))
 
 
-@pytest.mark.parametrize("rows", [0, 1, 3])
-def test_fewer_rows_than_ranks_are_left_whole(rows: int) -> None:
-    for rank in range(4):
-        assert list(helper("shard", rank, 4)(range(rows))) == list(range(rows))
+@pytest.mark.parametrize("kind", ["shard", "shard_batches"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_of_fewer_than_ranks_each_rank_takes_one(kind: str, count: int) -> None:
+    """One step, whose rate is that of all ranks' batches; all of them on each rank would be more steps at that rate."""
+    shares = [list(helper(kind, rank, 4)(range(count))) for rank in range(4)]
+    assert {len(share) for share in shares} == {min(1, count)}
+    assert {item for share in shares for item in share} == set(range(count))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -55,6 +58,8 @@ def test_one_process_keeps_everything() -> None:
 @pytest.mark.parametrize("batches", [0, 1, 4, 7])
 def test_batches_are_dealt_out_in_turn_and_a_rest_is_dropped(size: int, batches: int) -> None:
     shares = [list(helper("shard_batches", rank, size)(iter(range(batches)))) for rank in range(size)]
+    if 0 < batches < size:
+        return
     assert {len(share) for share in shares} == {batches // size}
     assert [share[k] for k in range(batches // size) for share in shares] == list(
         range(batches // size * size)

@@ -57,7 +57,7 @@ def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str
 
 def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str) -> bool:
     """`while i < n` → `while i * ranks + (ranks - 1) * step < n`: there is a batch left for the last rank. Whether the test is
-    of such a form, and each rank selects its own by it. Where there are fewer batches than ranks, all take all of them."""
+    of such a form, and each rank selects its own by it. Where there are fewer batches than ranks, there is one turn, and some take the same."""
     test = loop.test
     sides = faced(test, (ast.Lt, ast.LtE))
     if sides is None or not isinstance(test, ast.Compare):
@@ -75,11 +75,12 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     draft.decide(sides[1], Divided(rule))
     ranks = draft.fresh("ranks")
     whole, start = draft.module.text(test), draft.module.span(test).start
-    first = _last_of_a_turn(draft, cursor, SIZE, cursor.first)
+    some = draft.fresh("n")
+    first = _last_of_a_turn(draft, cursor, some, cursor.first)
     later = _last_of_a_turn(draft, cursor, ranks, None)
     before = whole[: place.start - start] + _within(test, read[0], first) + whole[place.end - start :]
     edits = [
-        draft.before(loop, [f"{ranks} = {SIZE} if {before} else 1"]),
+        draft.before(loop, [f"{ranks} = max({some} for {some} in range(1, {SIZE} + 1) if {some} == 1 or {before})"]),
         Edit(place, _within(test, read[0], later)),
     ]
     draft.change(rule, test, DIVIDE_STEPS, WHY, edits)
@@ -136,7 +137,7 @@ def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str
     if not counted:
         return _select(draft, driver.loop, cursors, rule, "")
     ranks = draft.fresh("ranks")
-    line = f"{ranks} = {SIZE} if {counted} >= {SIZE} else 1"
+    line = f"{ranks} = min({SIZE}, max(1, {counted}))"
     draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
     _select(draft, driver.loop, cursors, rule, ranks)
 

@@ -20,6 +20,13 @@ _WHOLE_GROUPS = (
     "            dataset = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
 )
 
+# Fewer elements than ranks: each takes one, some the same, as also `shard` and `shard_batches` give them. All of them on each
+# rank would be as many steps as before, each with a rate for the batches of all ranks.
+_ONE_EACH = (
+    f"    if 0 < count < {SIZE}:",
+    f"        dataset, count = dataset.repeat().take({SIZE}), {SIZE}",
+)
+
 _WINDOWS = (
     f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
     "    groups = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
@@ -58,8 +65,8 @@ HELPERS = {
     ),
     "shard": (
         "def {name}(rows):",
-        '    """This rank\'s share of some rows: every size()-th, equally many on each rank."""',
-        f"    return rows[{RANK} : len(rows) // {SIZE} * {SIZE} : {SIZE}] if len(rows) >= {SIZE} else rows",
+        '    """This rank\'s share of some rows: every size()-th, equally many on each rank, at least one."""',
+        f"    return rows[{RANK} % max(1, len(rows)) : max(1, len(rows) // {SIZE}) * {SIZE} : {SIZE}]",
     ),
     "share_rows": (
         "def {name}(rows):",
@@ -128,24 +135,22 @@ HELPERS = {
     "rounds": (
         "def {name}(items):",
         '    """The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""',
-        f"    ranks = {SIZE} if len(items) >= {SIZE} else 1",
-        "    turns = len(items) // ranks",
-        f"    own = items[{RANK} % ranks : turns * ranks : ranks]",
+        f"    turns = max(1, len(items) // {SIZE})",
+        f"    own = items[{RANK} % max(1, len(items)) : turns * {SIZE} : {SIZE}]",
         "    return list(zip([*items[: turns - 1], *items[-1:]], own))",
     ),
     "shard_dataset": (  # of one that knows its length
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
-        f"    share = dataset.take(count // {SIZE} * {SIZE}).shard({SIZE}, {RANK})",
-        f"    return dataset if 0 <= count < {SIZE} else share",
+        *_ONE_EACH,
+        f"    return dataset.take(count // {SIZE} * {SIZE}).shard({SIZE}, {RANK})",
     ),
     "shard_stream": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
-        f"    if 0 <= count < {SIZE}:",
-        "        return dataset",
+        *_ONE_EACH,
         "    if count >= 0:",
         f"        dataset = dataset.take(count // {SIZE} * {SIZE})",
         "    elif count == {tf}.data.experimental.UNKNOWN_CARDINALITY:",
@@ -154,10 +159,11 @@ HELPERS = {
     ),
     "shard_steps": (  # of one whose elements are the batches of a loop's steps: groups cost nothing beside these
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
+        "    count = int({tf}.data.experimental.cardinality(dataset))",
+        *_ONE_EACH,
         *_WINDOWS,
-        f"    few = 0 <= int({{tf}}.data.experimental.cardinality(dataset)) < {SIZE}",
-        f"    return dataset if few else groups.shard({SIZE}, {RANK})",
+        f"    return groups.shard({SIZE}, {RANK})",
     ),
     "shard_records": (
         "def {name}(dataset):",
@@ -167,8 +173,10 @@ HELPERS = {
     ),
     "shard_batches": (
         "def {name}(batches):",
-        '    """Every size()-th of some batches, and equally many on each rank."""',
-        f"    return (group[{RANK}] for group in zip(*[iter(batches)] * {SIZE}))",
+        '    """Every size()-th of some batches, and equally many on each rank, at least one."""',
+        "    batches = iter(batches)",
+        f"    groups = iter(lambda: [batch for _, batch in zip(range({SIZE}), batches)], [])",
+        f"    return (g[{RANK} % len(g)] for i, g in enumerate(groups) if i == 0 or len(g) == {SIZE})",
     ),
     "own_batch": (
         "def {name}(batches):",
@@ -273,7 +281,7 @@ HELPERS = {
 GRAPH_HELPERS = {
     "shard_stream": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
         *(line[4:] for line in _WHOLE_GROUPS),
         f"    return dataset.shard({SIZE}, {RANK})",
     ),

@@ -9,8 +9,8 @@ config.gpu_options.allow_growth = True
 config.gpu_options.visible_device_list = str(hvd.local_rank())
 
 
-def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
-    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank, at least one
+    return rows[hvd.rank() % max(1, len(rows)) : max(1, len(rows) // hvd.size()) * hvd.size() : hvd.size()]
 
 
 FEATURES = ['length', 'width']

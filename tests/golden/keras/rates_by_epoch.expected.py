@@ -14,8 +14,8 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
-    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank, at least one
+    return rows[hvd.rank() % max(1, len(rows)) : max(1, len(rows) // hvd.size()) * hvd.size() : hvd.size()]
 
 
 def step_decay(epoch):

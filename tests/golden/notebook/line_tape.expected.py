@@ -20,10 +20,12 @@ if gpus:
 	tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
+def shard_dataset(dataset):
+	"""This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
 	count = int(tf.data.experimental.cardinality(dataset))
-	share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-	return dataset if 0 <= count < hvd.size() else share
+	if 0 < count < hvd.size():
+		dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
+	return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
 
 # %%
 

@@ -9,9 +9,8 @@ hvd.init()  # each process is a rank
 
 
 def rounds(items):  # the rounds of a loop as (item, own): the item is the same on all ranks, in the end the last
-    ranks = hvd.size() if len(items) >= hvd.size() else 1
-    turns = len(items) // ranks
-    own = items[hvd.rank() % ranks : turns * ranks : ranks]
+    turns = max(1, len(items) // hvd.size())
+    own = items[hvd.rank() % max(1, len(items)) : turns * hvd.size() : hvd.size()]
     return list(zip([*items[: turns - 1], *items[-1:]], own))
 
 

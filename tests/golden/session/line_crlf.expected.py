@@ -10,8 +10,10 @@ config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_dev
 sys.stdout = sys.stdout if hvd.rank() == 0 else open('/dev/null', 'w', errors='replace')
 
 
-def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank
-    return (group[hvd.rank()] for group in zip(*[iter(batches)] * hvd.size()))
+def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank, at least one
+    batches = iter(batches)
+    groups = iter(lambda: [batch for _, batch in zip(range(hvd.size()), batches)], [])
+    return (g[hvd.rank() % len(g)] for i, g in enumerate(groups) if i == 0 or len(g) == hvd.size())
 
 
 def from_root(value):  # rank 0's value, on every rank

@@ -17,8 +17,8 @@ config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_dev
 sys.stdout = sys.stdout if hvd.rank() == 0 else open(os.devnull, "w", errors="replace")
 
 
-def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
-    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank, at least one
+    return rows[hvd.rank() % max(1, len(rows)) : max(1, len(rows) // hvd.size()) * hvd.size() : hvd.size()]
 
 
 def from_root(value):  # rank 0's value, on every rank

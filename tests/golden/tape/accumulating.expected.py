@@ -9,10 +9,11 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_stream(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
+def shard_stream(dataset):
+    """This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
     count = int(tf.data.experimental.cardinality(dataset))
-    if 0 <= count < hvd.size():
-        return dataset
+    if 0 < count < hvd.size():
+        dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
     if count >= 0:
         dataset = dataset.take(count // hvd.size() * hvd.size())
     elif count == tf.data.experimental.UNKNOWN_CARDINALITY:

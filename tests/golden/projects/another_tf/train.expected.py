@@ -12,8 +12,10 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank
-    return (group[hvd.rank()] for group in zip(*[iter(batches)] * hvd.size()))
+def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank, at least one
+    batches = iter(batches)
+    groups = iter(lambda: [batch for _, batch in zip(range(hvd.size()), batches)], [])
+    return (g[hvd.rank() % len(g)] for i, g in enumerate(groups) if i == 0 or len(g) == hvd.size())
 
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])

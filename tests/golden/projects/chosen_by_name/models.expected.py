@@ -2,8 +2,8 @@ import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
 
-def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank
-    return rows[hvd.rank() : len(rows) // hvd.size() * hvd.size() : hvd.size()] if len(rows) >= hvd.size() else rows
+def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank, at least one
+    return rows[hvd.rank() % max(1, len(rows)) : max(1, len(rows) // hvd.size()) * hvd.size() : hvd.size()]
 
 
 def small():

@@ -3,10 +3,12 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 
 
-def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
     count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
+    if 0 < count < hvd.size():
+        dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
+    return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
 
 
 def load(batch_size):

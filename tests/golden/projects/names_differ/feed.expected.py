@@ -2,10 +2,12 @@ import tensorflow
 import horovod.tensorflow as hvd_hvd
 
 
-def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
+def shard_dataset(dataset):
+    """This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
     count = int(tensorflow.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd_hvd.size() * hvd_hvd.size()).shard(hvd_hvd.size(), hvd_hvd.rank())
-    return dataset if 0 <= count < hvd_hvd.size() else share
+    if 0 < count < hvd_hvd.size():
+        dataset, count = dataset.repeat().take(hvd_hvd.size()), hvd_hvd.size()
+    return dataset.take(count // hvd_hvd.size() * hvd_hvd.size()).shard(hvd_hvd.size(), hvd_hvd.rank())
 
 
 def batches():
