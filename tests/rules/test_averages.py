@@ -34,7 +34,8 @@ def test_a_number_of_examples_behind_a_number_of_steps() -> None:
         TAPE,
         "n = len(a) // 32\nright = 0\nfor i in range(n):\n    right += step(a[i], b[i])\nprint(right / len(a))\n",
         "n = len(a) // 32\nright = 0\n"
-        "for i in range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]:\n    right += step(a[i], b[i])\n"
+        "for i in range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]:\n"
+        "    right += step(a[i], b[i])\n"
         f"print(right / {N('len(a)')})\n",
     )
 

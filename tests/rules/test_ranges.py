@@ -122,8 +122,11 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_where_one_that_did_not_stop_e
 @pytest.mark.parametrize(
     ("numbers", "own"),
     [
-        ("range(0, n)", "range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(0, n)[hvd.rank() - hvd.size() :][:1]"),
-        ("range(5)", "range(hvd.rank(), 5 // hvd.size() * hvd.size(), hvd.size()) or range(5)[hvd.rank() - hvd.size() :][:1]"),
+        (
+            "range(0, n)",
+            "range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(0, n)[hvd.rank() - hvd.size() :][:1]",
+        ),
+        ("range(5)", "range(hvd.rank(), 5 // hvd.size() * hvd.size(), hvd.size()) or [hvd.rank() % 5]"),
         ("range(500)", "range(hvd.rank(), 500 // hvd.size() * hvd.size(), hvd.size())"),
         # near misses: other numbers, and what would be computed twice
         ("range(0, n, 3)", "shard(range(0, n, 3))"),
@@ -142,7 +145,9 @@ def test_ranks_take_all_numbers_and_equally_many(n: int, size: int) -> None:
     assert len({len(share) for share in shares}) == 1
     whole = n // size * size
     taken = sorted(i for share in shares for i in share)
-    assert taken == list(range(whole)) if whole else set(taken) == set(range(n)) and len(taken) == size * bool(n)
+    assert (
+        taken == list(range(whole)) if whole else set(taken) == set(range(n)) and len(taken) == size * bool(n)
+    )
 
 
 def test_a_variable_that_is_bound_anew_is_dealt_out_as_it_is() -> None:

@@ -229,7 +229,7 @@ def _looking_at(draft: Draft, block: _Block, copy: Copy) -> Step:
 
 def _later(first: Place, second: Place) -> Place:
     """The place of two blocks that become one: after the second statement, the flag as often as either needs it."""
-    second = replace(second, choosing=second.choosing or first.choosing)
+    second = replace(second, chosen=second.chosen or first.chosen, choosing=second.choosing or first.choosing)
     if first.since is None or second.since is None or first.since not in second.frame.loops:
         return second
     inner = min(first.since, second.since, key=second.frame.loops.index)
@@ -260,6 +260,15 @@ def _sending(draft: Draft, place: ast.stmt, lists: Sequence[str]) -> list[str]:
         f"for {each} in ({', '.join(lists)}):",
         f"    {CORE}.broadcast_variables({each}, root_rank=0)",
     ]
+
+
+def _sending_new(draft: Draft, block: _Block) -> list[str]:
+    """The line that sends those of a step's variables which no step before has trained: of networks that take turns, each when
+    it comes first."""
+    lists = [value or name for name, value in block.variables.items()]
+    lists += [*block.optimizers, *block.copies]
+    every = ast.unparse(ast.List([ast.Starred(ast.parse(v, mode="eval").body) for v in lists]))
+    return [f"{draft.helper('broadcast_new')}({every})"]
 
 
 def _together(lists: Sequence[str]) -> str:
@@ -300,11 +309,13 @@ def _write(draft: Draft, block: _Block) -> None:
         edits += draft.put_after(place.statement, lines)
     elif place.flag is None:
         edits += draft.put_after(place.statement, draft.lines_of(*calls, comment=comment))
+    elif place.chosen:
+        edits += draft.put_after(place.statement, _sending_new(draft, block))
     else:
         flag = draft.flag(place.flag_key(draft))
         name = f"{place.flag_prefix}{flag}"
-        done = f"{name} = False"
         begins = draft.said(f"if {name}:", comment)
+        done = f"{name} = False"
         lines = [begins, *(f"    {c}" for c in calls), *([] if place.choosing else [f"    {done}"])]
         edits += draft.put_after(place.statement, lines, level=1)
         if place.choosing is not None:

@@ -42,6 +42,12 @@ def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> 
     return False
 
 
+def drawn_in_place(draft: Draft, expressions: Sequence[ast.expr]) -> ast.Call | None:
+    """The call in some expressions that gives another network each time it is run: `nets[randrange(2)].train_on_batch(…)`."""
+    calls = (n for e in expressions for n in ast.walk(e) if isinstance(n, ast.Call))
+    return next((c for c in calls if draft.uniform.draws.has_stream(c) or _is_next(c)), None)
+
+
 def _moves_on(draft: Draft, n: ast.AST, loop: Loop) -> bool:
     """`step % 2` of a count of a loop's steps, `next(tasks)` in its turns."""
     if isinstance(n, ast.Call):
@@ -92,6 +98,8 @@ def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[a
         elif isinstance(n, ast.Name):
             bound = draft.module.scopes.reaching(n)
             todo += [b.value for b in bound if b.kind == "assign" and b.value is not None]
+            for b in bound:
+                todo += draft.values.graph.passed(b) if b.kind == "parameter" else []
             yield from (order for b in bound if b.kind == "item" for order in _ordering(draft, b.value))
 
 
@@ -112,4 +120,4 @@ def _ordering(draft: Draft, iterable: ast.expr | None) -> Iterator[ast.Call]:
             yield call
 
 
-__all__ = ["are_chosen_in", "choices"]
+__all__ = ["are_chosen_in", "choices", "drawn_in_place"]

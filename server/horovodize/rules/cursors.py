@@ -57,7 +57,8 @@ def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str
 
 def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str) -> bool:
     """`while i < n` → `while i * ranks + (ranks - 1) * step < n`: there is a batch left for the last rank. Whether the test is
-    of such a form, and each rank selects its own by it. Where there are fewer batches than ranks, there is one turn, and some take the same."""
+    of such a form, and each rank selects its own by it. Of fewer
+    batches than ranks there is one turn, and some ranks take the same."""
     test = loop.test
     sides = faced(test, (ast.Lt, ast.LtE))
     if sides is None or not isinstance(test, ast.Compare):
@@ -75,12 +76,14 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     draft.decide(sides[1], Divided(rule))
     ranks = draft.fresh("ranks")
     whole, start = draft.module.text(test), draft.module.span(test).start
-    some = draft.fresh("n")
+    some = draft.fresh("r")
     first = _last_of_a_turn(draft, cursor, some, cursor.first)
     later = _last_of_a_turn(draft, cursor, ranks, None)
     before = whole[: place.start - start] + _within(test, read[0], first) + whole[place.end - start :]
     edits = [
-        draft.before(loop, [f"{ranks} = max({some} for {some} in range(1, {SIZE} + 1) if {some} == 1 or {before})"]),
+        draft.before(
+            loop, [f"{ranks} = max({some} for {some} in range(1, {SIZE} + 1) if {some} == 1 or {before})"]
+        ),
         Edit(place, _within(test, read[0], later)),
     ]
     draft.change(rule, test, DIVIDE_STEPS, WHY, edits)

@@ -141,14 +141,14 @@ HELPERS = {
     ),
     "shard_dataset": (  # of one that knows its length
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
         *_ONE_EACH,
         f"    return dataset.take(count // {SIZE} * {SIZE}).shard({SIZE}, {RANK})",
     ),
     "shard_stream": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
         *_ONE_EACH,
         "    if count >= 0:",
@@ -159,7 +159,7 @@ HELPERS = {
     ),
     "shard_steps": (  # of one whose elements are the batches of a loop's steps: groups cost nothing beside these
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
         *_ONE_EACH,
         *_WINDOWS,
@@ -177,6 +177,15 @@ HELPERS = {
         "    batches = iter(batches)",
         f"    groups = iter(lambda: [batch for _, batch in zip(range({SIZE}), batches)], [])",
         f"    return (g[{RANK} % len(g)] for i, g in enumerate(groups) if i == 0 or len(g) == {SIZE})",
+    ),
+    "broadcast_new": (
+        "def {name}(variables):",
+        '    """Gives all ranks rank 0\'s values of those variables that are trained for the first time."""',
+        "    new = [v for v in variables if not hasattr(v, {quote}is_sent{quote})]",
+        "    if new:",
+        f"        {CORE}.broadcast_variables(new, root_rank=0)",
+        "    for v in new:",
+        "        v.is_sent = True",
     ),
     "own_batch": (
         "def {name}(batches):",
@@ -281,7 +290,7 @@ HELPERS = {
 GRAPH_HELPERS = {
     "shard_stream": (
         "def {name}(dataset):",
-        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank, at least one."""',
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         *(line[4:] for line in _WHOLE_GROUPS),
         f"    return dataset.shard({SIZE}, {RANK})",
     ),

@@ -359,8 +359,8 @@ def _tell_of_few(draft: Draft, e: ast.expr, rule: str) -> None:
 
 
 def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
-    """`range(n)` → `range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]`: one
-    for each rank where there are fewer than ranks, as `shard` gives. Nothing where the number isn't just a name."""
+    """`range(n)` → `range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]`:
+    one for each rank where there are fewer than ranks, as `shard` gives. Nothing where the number isn't just a name."""
     if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Name) or e.keywords or not e.args:
         return ()
     of_library = (draft.names.of(e.func) or "").startswith(("tensorflow", "numpy"))
@@ -374,7 +374,7 @@ def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
     if not zero or len(e.args) > 2 or not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)):
         return ()
     known, text = feeding(draft).kinds.constant(n), draft.module.text(n)
-    rest = "" if known is not None and known >= PLENTY else f" or {draft.module.text(e)}[{RANK} - {SIZE} :][:1]"
+    rest = "" if known is not None and known >= PLENTY else f" or {_one_of_few(draft, e, known)}"
     share = f"{e.func.id}({RANK}, {text} // {SIZE} * {SIZE}, {SIZE}){rest}"
     parent = draft.syntax.parent[e]
     if rest and not isinstance(parent, (ast.For, ast.AsyncFor, ast.Call)):
@@ -382,6 +382,11 @@ def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
     draft.decide(e, Shared(rule))
     draft.divided = True
     return draft.decided(Decision.SHARED, (Edit(draft.module.span(e), share),))
+
+
+def _one_of_few(draft: Draft, numbers: ast.Call, known: int | None) -> str:
+    """What a rank takes where there are fewer numbers than ranks, and maybe none."""
+    return f"[{RANK} % {known}]" if known else f"{draft.module.text(numbers)}[{RANK} - {SIZE} :][:1]"
 
 
 def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:

@@ -17,6 +17,11 @@ from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function
 
 Way = tuple[Frame, ...]
 
+_DRAWN = (
+    "this gives another model each time it is read, and what this step trains is read once more to give all ranks the same "
+    "weights; give the model a name on a line of its own first"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Place:
@@ -27,6 +32,8 @@ class Place:
     loop       the loop that takes the steps
     since      the loop before which a local flag is set: the outermost in which the model stays the same
     choosing   the loop that picks a model in each turn (`for name in names: step(models[name])`): the flag holds for all of it
+    chosen     whether it is one of several models that each step trains (`nets[step % 2]`, a step that is called with one and
+               with another): each is sent when it is first trained, and there is no flag
     in_graph   the expression that counts steps, where the loop runs inside a traced function"""
 
     statement: ast.stmt
@@ -36,6 +43,7 @@ class Place:
     loop: Loop | None = None
     since: Loop | None = None
     choosing: Loop | None = None
+    chosen: bool = False
     in_graph: str | None = None
 
     @property
@@ -82,6 +90,10 @@ def place_of(draft: Draft, site: ast.Call, way: Way, expressions: list[ast.expr]
             f"`{way[-1].function.name}` is passed on as a value here, so what calls it, and with which optimizer, can't be "  # type: ignore[union-attr]
             "followed; call it by its name",
         )
+        return None
+    drawn = chosen_networks.drawn_in_place(draft, expressions)
+    if drawn is not None:
+        draft.refuse("HVD006", drawn, _DRAWN)
         return None
     first = draft.drive.runs_traced(way) + 1
     if any(frame.loops for frame in way[:first]):
@@ -212,22 +224,26 @@ def _at(
     loops = _not_choosing(draft, frame.loops, expressions, way, depth)
     choosing = frame.loops[-len(loops) - 1] if len(loops) < len(frame.loops) else None
     outside = expressions if choosing is None else _outside(draft, choosing, expressions, way, depth)
+    driving = [d.loop for d in draft.facts.feeding.drivers if site in d.steps]
+    chosen = any(
+        a in driving or chosen_networks.are_chosen_in(draft, a, expressions)
+        for a in frame.loops[: len(frame.loops) - len(loops)]
+    )
     one_model = _one_model(draft, way, depth, outside)
-    if choosing is not None and not draft.can_insert(choosing):
+    if choosing is not None and not chosen and not draft.can_insert(choosing):
         _awkward(draft, site, choosing)
         return None
     if depth < driver:
-        if not one_model:
-            draft.refuse(
-                "HVD006",
-                site,
-                "several models are trained by this step, and they can't be named in the loop that takes it",
-            )
-            return None
-        return Place(statement, way, depth, _outliving(draft, frame.function))
+        return Place(statement, way, depth, _outliving(draft, frame.function), chosen=not one_model)
     if one_model and any(f.loops for f in way[depth + 1 :]):
         return Place(
-            statement, way, depth, _outliving(draft, frame.function), frame.loops[0], choosing=choosing
+            statement,
+            way,
+            depth,
+            _outliving(draft, frame.function),
+            frame.loops[0],
+            choosing=choosing,
+            chosen=chosen,
         )
     since = loops[0] if loops else frame.loops[-1]
     for loop in loops[1:]:
@@ -237,7 +253,7 @@ def _at(
     if not draft.can_insert(since):
         _awkward(draft, site, since)
         return None
-    return Place(statement, way, depth, "local", frame.loops[0], since, choosing)
+    return Place(statement, way, depth, "local", frame.loops[0], since, choosing, chosen)
 
 
 def _not_choosing(

@@ -3,8 +3,7 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 
 
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
+def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
     if 0 < count < hvd.size():
         dataset, count = dataset.repeat().take(hvd.size()), hvd.size()

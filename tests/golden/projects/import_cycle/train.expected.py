@@ -11,8 +11,7 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
+def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
     if 0 < count < hvd.size():
         dataset, count = dataset.repeat().take(hvd.size()), hvd.size()

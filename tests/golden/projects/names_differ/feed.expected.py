@@ -2,8 +2,7 @@ import tensorflow
 import horovod.tensorflow as hvd_hvd
 
 
-def shard_dataset(dataset):
-    """This rank's share of a dataset: every size()-th element, equally many on each rank, at least one."""
+def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tensorflow.data.experimental.cardinality(dataset))
     if 0 < count < hvd_hvd.size():
         dataset, count = dataset.repeat().take(hvd_hvd.size()), hvd_hvd.size()
