@@ -296,3 +296,72 @@ def test_a_method_with_one_network_keeps_its_flag() -> None:
 def test_a_network_that_stays_the_same_gets_them_once() -> None:
     text = plan_of(TASKS.format("head = heads['a']")).text
     assert "\nhvd.broadcast_variables([*body.variables" in text or "            first_batch = False\n" in text
+
+
+# ---------------------------------------------------------------------- chosen by an `if`
+
+BY_IF = """\
+import random
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Dense(1)])
+model.build((None, 8))
+first, second = (tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(2))
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(4)
+step = 0
+for epoch in range(9):
+    {epoch}
+    for x, y in ds:
+        {turn}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(({net}(x) - y) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, {weights}), {weights}))
+        step += 1
+"""
+PARTS = "{}if {}:\n{}    weights = model.layers[1].trainable_variables\n{}else:\n{}    weights = model.trainable_variables"
+
+
+def by_if(epoch: str = "pass", turn: str = "pass", net: str = "net", weights: str = "") -> str:
+    weights = weights or f"{net}.trainable_variables"
+    return plan_of(BY_IF.format(epoch=epoch, turn=turn, net=net, weights=weights)).text
+
+
+def test_a_network_that_an_if_draws_is_the_same_and_each_is_sent() -> None:
+    """Before, each rank drew its own, and only the first was sent."""
+    chosen = "if random.random() < 0.5:\n            net = first\n        else:\n            net = second"
+    text = by_if(turn=chosen)
+    assert "if alike(random.random)() < 0.5:" in text
+    assert "\n        broadcast_new([*net.variables, *opt.variables()])\n" in text
+
+
+def test_networks_that_take_turns_by_epochs_have_a_first_batch_in_each() -> None:
+    text = by_if(epoch="if epoch % 2:\n        net = first\n    else:\n        net = second")
+    assert "\n    first_batch = True\n    for x, y in ds:" in text
+
+
+@pytest.mark.parametrize(
+    ("epoch", "turn"),
+    [
+        (PARTS.format("", "epoch < 3", *["    "] * 3), "pass"),
+        ("pass", PARTS.format("", "step % 2", *["        "] * 3)),
+        ("pass", "weights = model.layers[1].variables if step % 2 else model.layers[0].variables"),
+        (
+            "pass",
+            "weights = model.trainable_variables\n        if step < 50:\n            weights = weights[2:]",
+        ),
+    ],
+)
+def test_of_a_model_whose_parts_take_turns_all_is_sent(epoch: str, turn: str) -> None:
+    """The part that comes later computes from the first step on, and was each rank's own until then, or for good."""
+    text = by_if(epoch, turn, "model", "weights")
+    assert "\nhvd.broadcast_variables(model.variables, root_rank=0)\nfor epoch in" in text
+    assert "first_batch" not in text
+
+
+def test_a_list_with_other_variables_is_sent_as_it_is() -> None:
+    """Near miss: some of what it may be is of no model that can be seen."""
+    turn = "weights = model.trainable_variables\n        if step < 50:\n            weights = [scale]"
+    assert "broadcast_new([*weights, *opt.variables()])" in by_if(
+        "scale = tf.Variable(1.0)", turn, "model", "weights"
+    )

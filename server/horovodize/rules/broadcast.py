@@ -54,7 +54,7 @@ from horovodize.rules.elastic.names import Synced
 from horovodize.rules.rule import Rule
 from horovodize.rules.steered import ask_of_drifting, keep_alike
 from horovodize.rules.step_place import Place, place_of
-from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer
+from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer, whole
 from horovodize.rules.subclass_parts import guarded
 from horovodize.rules.target_networks import Copy, copies_at, looked_at, made_of, trained_by
 from horovodize.summary.syntax import FUNCTIONS, Loop
@@ -147,6 +147,7 @@ def _collect(
 ) -> None:
     """Finds where a step's variables are broadcast, and what they are called there. `of_model`: the optimizer's are the model's
     optimizer's."""
+    variables = tuple(w for v in variables for w in whole(draft, v))
     ways = draft.drive.ways(site)
     for way in ways:
         place = place_of(draft, site, way, [*variables, *([optimizer] if optimizer is not None else [])])

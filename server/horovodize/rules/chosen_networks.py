@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 
 _ORDERS = ("shuffle", "permutation", "sample")
@@ -39,7 +40,15 @@ def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> 
             return True
         if any(_moves_on(draft, n, loop) for n in draft.values.depends([choice], _FAR)):
             return True
+        if isinstance(choice, ast.Compare) and any(_is_bound_in(draft, n, loop) for n in ast.walk(choice)):
+            return True
     return False
+
+
+def _is_bound_in(draft: Draft, n: ast.AST, loop: Loop) -> bool:
+    """Whether a name's value comes from within a loop."""
+    bound = draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else []
+    return any(draft.syntax.inside(b.statement, loop) for b in bound)
 
 
 def drawn_in_place(draft: Draft, expressions: Sequence[ast.expr]) -> ast.Call | None:
@@ -101,6 +110,15 @@ def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[a
             for b in bound:
                 todo += draft.values.graph.passed(b) if b.kind == "parameter" else []
             yield from (order for b in bound if b.kind == "item" for order in _ordering(draft, b.value))
+            yield from _tests(draft, n, bound)
+
+
+def _tests(draft: Draft, name: ast.Name, bound: Sequence[Binding]) -> Iterator[ast.expr]:
+    """The tests by which a name stands for one network or for another: `if step % 2: net = first`, `else: net = second`."""
+    if len(bound) > 1:
+        around = {decision for decision, _ in draft.syntax.conditions(name)}
+        for b in bound if all(b.kind == "assign" for b in bound) else ():
+            yield from (d.test for d, _ in draft.syntax.conditions(b.statement) if d not in around)
 
 
 def _ordering(draft: Draft, iterable: ast.expr | None) -> Iterator[ast.Call]:

@@ -346,9 +346,12 @@ def binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth
     while todo:
         name = todo.pop()
         scope = scopes.lookup(name, way[depth].node)
-        for b in scopes.names[scope][name] if scope is not None else ():
-            if not inside(b.statement, loop):
-                continue
+        bound = (
+            [b for b in scopes.names[scope][name] if inside(b.statement, loop)] if scope is not None else []
+        )
+        if len({ast.unparse(b.value) for b in bound if b.value is not None}) > 1:
+            return True  # now one, now another
+        for b in bound:
             if not _only_names(b):
                 return True
             assert b.value is not None

@@ -121,26 +121,46 @@ def _picked_from(draft: Draft, e: ast.expr) -> list[ast.expr]:
     return _models_in(draft, e)
 
 
-def _models_in(draft: Draft, e: ast.expr) -> list[ast.expr]:
-    """The models of whose variables a list is made by leaving some out; none where it holds others, too."""
+def whole(draft: Draft, variables: ast.expr) -> list[ast.expr]:
+    """The variables of the models of which a step trains now one part, now another: of `weights`, where that was assigned
+    `model.layers[0].variables` in one case and `model.variables` in the other. What it leaves out in the first step computes,
+    too, and is trained later. The variables themselves where they are always the same."""
+    bound = draft.module.scopes.reaching(variables) if isinstance(variables, ast.Name) else []
+    is_one_of = len(bound) > 1 or isinstance(bound[0].value if bound else variables, ast.IfExp)
+    models = _models_in(draft, variables) if is_one_of else []
+    each = {ast.unparse(m): m for m in models}.values()
+    return [ast.Attribute(m, "variables", ast.Load()) for m in each] or [variables]
+
+
+def _models_in(draft: Draft, e: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> list[ast.expr]:
+    """The models of whose variables a list is made by leaving some out; none where it holds others, too. `seen`: what was
+    assigned to the names on the way here."""
     match e:
+        case ast.Name():
+            bound = draft.module.scopes.reaching(e)
+            values = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
+            cases = [_models_in(draft, v, seen | {v}) for v in values if v not in seen]
+            return [m for case in cases for m in case] if len(values) == len(bound) and all(cases) else []
+        case ast.IfExp(body=body, orelse=other):
+            first, second = _models_in(draft, body, seen), _models_in(draft, other, seen)
+            return [*first, *second] if first and second else []
         case ast.Attribute(attr=attr, value=base) if attr in OF_MODEL:
             model = _whole(draft, base)
             return [model] if model is not None and _is_seen(draft, model) else []
-        case ast.Subscript(value=whole):
-            return _models_in(draft, whole)
+        case ast.Subscript(value=all_of_it):
+            return _models_in(draft, all_of_it, seen)
         case ast.ListComp(elt=elt, generators=[one]) | ast.GeneratorExp(elt=elt, generators=[one]):
             if isinstance(elt, ast.Name) and ast.unparse(elt) == ast.unparse(one.target):
-                return _models_in(draft, one.iter)
+                return _models_in(draft, one.iter, seen)
             return _of_layers(draft, one, elt)
         case ast.ListComp(elt=elt, generators=[one, other]) if ast.unparse(elt) == ast.unparse(other.target):
             return _of_layers(draft, one, other.iter)
-        case ast.Call(func=ast.Name(id=name), args=[*_, whole]) if name in _SELECTING:
-            return _models_in(draft, whole)
+        case ast.Call(func=ast.Name(id=name), args=[*_, all_of_it]) if name in _SELECTING:
+            return _models_in(draft, all_of_it, seen)
         case ast.Call(func=ast.Name(id="sum"), args=[lists, *_]):
-            return _models_in(draft, lists)
+            return _models_in(draft, lists, seen)
         case ast.BinOp(op=ast.Add(), left=left, right=right):
-            first, second = _models_in(draft, left), _models_in(draft, right)
+            first, second = _models_in(draft, left, seen), _models_in(draft, right, seen)
             return [*first, *second] if first and second else []
     return []
 
@@ -178,7 +198,7 @@ def _is_seen(draft: Draft, model: ast.expr | None) -> bool:
     if not isinstance(model, (ast.Name, ast.Attribute)) or _plain_holder(draft, model):
         return False
     bound = draft.module.scopes.reaching(model) if isinstance(model, ast.Name) else []
-    return not any(b.kind == "item" for b in bound)
+    return not any(b.kind == "item" for b in bound) and len(bound) < 2
 
 
 def _is_model(draft: Draft, e: ast.expr) -> bool:
