@@ -114,11 +114,13 @@ def _choosing(draft: Draft, trained: ast.expr, seen: set[ast.AST]) -> Iterator[a
 
 
 def _tests(draft: Draft, name: ast.Name, bound: Sequence[Binding]) -> Iterator[ast.expr]:
-    """The tests by which a name stands for one network or for another: `if step % 2: net = first`, `else: net = second`."""
+    """The tests by which a name stands for one network or for another, in the turns of a loop: `if step % 2: net = first`,
+    `else: net = second`. What is made or loaded before there are turns is `resume`'s."""
     if len(bound) > 1:
         around = {decision for decision, _ in draft.syntax.conditions(name)}
         for b in bound if all(b.kind == "assign" for b in bound) else ():
-            yield from (d.test for d, _ in draft.syntax.conditions(b.statement) if d not in around)
+            decisions = (d for d, _ in draft.syntax.conditions(b.statement) if d not in around)
+            yield from (d.test for d in decisions if draft.syntax.loops(d))
 
 
 def _ordering(draft: Draft, iterable: ast.expr | None) -> Iterator[ast.Call]:
