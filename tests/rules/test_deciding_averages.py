@@ -66,7 +66,6 @@ def test_the_last_losses_are_those_of_as_many_rows() -> None:
     ("moved", "test"),
     [
         ("mean = 0.9 * mean + 0.2 * loss", "mean < 0.01"),  # no average
-        ("mean = loss", "mean < 0.01"),
         ("pass", "np.max(losses[-40:]) < 0.01"),
     ],
 )
@@ -76,10 +75,68 @@ def test_what_is_no_average_is_left_to_any_rank(moved: str, test: str) -> None:
     assert f"    {moved}\n" in text
 
 
-def test_where_the_loss_of_one_batch_decides_besides_any_rank_may() -> None:
+def test_the_loss_of_the_batch_of_all_ranks_may_decide_besides() -> None:
     text = plan_of(LOOP.format("1.0", "mean = 0.9 * mean + 0.1 * loss", "mean < 0.01 and loss < 1")).text
-    assert "    if any_rank(mean < 0.01 and loss < 1):\n" in text
+    assert "    if mean_over_ranks(mean) < 0.01 and mean_over_ranks(loss) < 1:\n" in text
     assert "    mean = 0.9 ** hvd.size() * mean + (1 - 0.9 ** hvd.size()) * loss\n" in text
+
+
+# ---------------------------------------------------------------------- the loss of a step
+
+STEPS = """\
+import numpy as np
+import tensorflow as tf
+a, b = np.load("a.npy"), np.load("b.npy")
+data = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(64).batch(8).repeat()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+step = 50
+for x, y in data:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    grads = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+    {}
+"""
+WHILE = STEPS.replace(
+    "for x, y in data:", "loss, rows = 1.0, iter(data)\nwhile loss > 0.01:\n    x, y = next(rows)"
+).replace("    {}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("loss < 0.01", "mean_over_ranks(loss) < 0.01"),
+        ("float(loss) < 0.01", "float(mean_over_ranks(loss)) < 0.01"),
+        ("step > 50 and loss.numpy() < 0.01", "step > 50 and mean_over_ranks(loss).numpy() < 0.01"),
+        # near misses: what is no mean over the rows of the batch
+        ("np.isnan(loss)", "any_rank(np.isnan(loss))"),
+        ("tf.reduce_max(abs(model(x) - y)) < 0.01", "any_rank(tf.reduce_max(abs(model(x) - y)) < 0.01)"),
+    ],
+)
+def test_a_step_whose_loss_is_small_ends_the_loop_where_that_of_all_ranks_is(test: str, after: str) -> None:
+    """Where any rank could end it, the one with the easiest batch would: the sooner, the more ranks there are."""
+    text = plan_of(STEPS.format(f"if {test}:\n        break")).text
+    assert f"    if {after}:\n        break\n" in text
+
+
+@pytest.mark.parametrize("skip", ["if loss < 0.01:\n        continue", "if loss > 9:\n        continue"])
+def test_a_step_is_left_out_by_the_loss_of_all_ranks(skip: str) -> None:
+    text = plan_of(STEPS.replace("    {}\n", "").replace("    grads", f"    {skip}\n    grads")).text
+    assert skip.replace("loss", "mean_over_ranks(loss)", 1) in text
+
+
+def test_a_loop_whose_head_asks_for_the_loss_of_its_last_step() -> None:
+    text = plan_of(WHILE).text
+    assert "while mean_over_ranks(loss) > 0.01:" in text
+
+
+def test_a_loss_that_is_a_sum_is_left_to_any_rank() -> None:
+    text = plan_of(STEPS.format("if loss < 0.01:\n        break").replace("reduce_mean", "reduce_sum")).text
+    assert "mean_over_ranks" not in text
+
+
+# ---------------------------------------------------------------------- averages once more
 
 
 def test_an_average_that_is_only_shown_is_a_ranks_own() -> None:

@@ -259,6 +259,10 @@ class Steps:
         over = {losses.trained(target, context) for target, context in targets}
         return over.pop() if len(over) == 1 else _worst(over)
 
+    def losses_of(self, site: ast.Call) -> list[ast.expr]:
+        """The losses that a place trains by hand, or that a session's run does."""
+        return [target for target, _ in self._losses.of(site)]
+
     def unseen_layer(self, site: ast.Call) -> ast.Call | None:
         """Where a layer is made that a step by hand is taken through, and that this file doesn't show; None where none is."""
         return next(unseen_layers(self.module, [target for target, _ in self._losses.of(site)]), None)

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from horovodize.facts.exits import exits, tests
 from horovodize.rules import counted, keras_session, means
 from horovodize.rules.any_rank_test import can_agree, differing
+from horovodize.rules.deciding_losses import is_trained
 from horovodize.rules.draft import Draft
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY, is_moving_average, mix_number
+from horovodize.rules.own_measures import leaves
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop
@@ -23,11 +25,12 @@ _MEANS = ("mean", "nanmean", "average", "reduce_mean")
 
 
 def decide_alike(draft: Draft, test: ast.expr) -> bool:
-    """Lets ranks decide a test by the means of the moving averages in it; whether it is the same on all ranks then."""
-    own = [leaf for leaf in means.numbers_in(draft, test) if differing(draft, leaf)]
-    if not own or keras_session.is_wanted(draft) or not can_agree(draft, test):
+    """Lets ranks decide a test by the means of the moving averages in it, and of the losses of a step; whether it is the same
+    on all ranks then."""
+    own = {leaf: is_number for leaf, is_number in leaves(draft, test, number=False) if differing(draft, leaf)}
+    if not all(own.values()) or not own or keras_session.is_wanted(draft) or not can_agree(draft, test):
         return False
-    if not all(_kept_by(draft, e) is not None or _window(draft, e) is not None for e in own):
+    if not all(_kept_by(draft, e) or _window(draft, e) or is_trained(draft, e) for e in own):
         return False
     for e in own:
         means.average_read(draft, e)

@@ -97,7 +97,7 @@ def _keep(draft: Draft, loop: Loop) -> None:
     if isinstance(loop, ast.While):
         resume.agree_on_restored(draft, loop.test)
         if cause_of(draft, loop.test, loop) is Cause.VALUE:
-            _ = means.decide_alike(draft, loop.test) or deciding_averages.decide_alike(draft, loop.test)
+            _decide_by_means(draft, loop.test)
         cause = cause_of(draft, loop.test, loop)
         ends = isinstance(loop.test, ast.UnaryOp) and isinstance(loop.test.op, ast.Not)
         flag = loop.test.operand if ends and isinstance(loop.test, ast.UnaryOp) else loop.test
@@ -180,9 +180,12 @@ def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
 def _by_means(draft: Draft, around: list[ast.expr], causes: list[Cause]) -> bool:
     """Whether all ranks leave together once they decide by the mean of what they measure."""
     own = [test for test, cause in zip(around, causes, strict=True) if cause is not Cause.COUNT]
-    return Cause.GAME not in causes and all(
-        means.decide_alike(draft, test) or deciding_averages.decide_alike(draft, test) for test in own
-    )
+    return Cause.GAME not in causes and all(_decide_by_means(draft, test) for test in own)
+
+
+def _decide_by_means(draft: Draft, test: ast.expr) -> bool:
+    """Whether ranks decide a test alike by the means of what they measure: now and then, or in each step."""
+    return means.decide_alike(draft, test) or deciding_averages.decide_alike(draft, test)
 
 
 def _tell(draft: Draft, leaving: ast.stmt, loop: Loop) -> bool:
@@ -268,7 +271,7 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
             for a in draft.syntax.ancestors(skipping)
         ):
             draft.refuse("HVD205", skipping, _FAILS)
-        elif set(causes) <= {Cause.COUNT}:
+        elif set(causes) <= {Cause.COUNT} or _by_means(draft, around, causes):
             continue
         elif set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, skipping):
             agree(draft, around[0])
@@ -280,6 +283,8 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
         if cause_of(draft, decision.test, loop) is Cause.COUNT or draft.was(decision.test, Agreed):
             continue
         other = decision.orelse if arm == "body" else decision.body
+        if deciding_averages.decide_alike(draft, decision.test):
+            continue
         if any(draft.drive.reaches(s, sites) for s in other):
             draft.refuse("HVD205", decision, reached_together.OTHER_STEPS)
         else:

@@ -26,8 +26,10 @@ After          for x, y in dataset.take(1000 // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Counts made from the length of something divided already.
                A step whose loop is not seen: its rate stays too, which is said.
                A variable that starts again, or is not moved on alike in every turn: that is said.
-               A loop that ends with a loss is left on all ranks together: `if any_rank(loss < 0.1): break`. So is a step taken
-               on all ranks or on none where a function or an outer loop leaves it out: `if any_rank(len(memory) < 32): return`.
+               A loop that ends with a loss is left on all ranks together, by its mean: `if mean_over_ranks(loss) < 0.1: break`;
+               by what is no mean over rows where any rank would leave it: `if any_rank(np.isnan(loss)): break`. So is a step
+               taken on all ranks or on none where a function or an outer loop leaves it out:
+               `if any_rank(len(memory) < 32): return`.
                What an epoch's own losses decide (patience, a rate that is halved), their mean over all ranks decides:
                `mean = mean_over_ranks(np.mean(losses))`.
 Refuses        Steps that no rows come into, or that train the input itself: every rank would compute the same (HVD006).

@@ -1,0 +1,34 @@
+"""The loss of a step by which ranks decide at once: part of G4 and S5.
+
+`if loss < 0.1: break`, or `continue`, in the loop that takes the steps. The loss of the batch of all ranks is the mean of
+theirs, so that decides; where any rank could decide for all, the one with the easiest batch would, and the more of them there
+are the sooner. Only a loss that is a mean over its rows, and is trained there: what else is measured by a batch (a largest
+error, whether something is finite) isn't seen to be one."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.over_rows import Over
+from horovodize.rules.draft import Draft
+
+
+def is_trained(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number is the loss of a step, a mean over the rows of its batch; before the first step, a number."""
+    run = draft.facts.counters.fetched.run_of(e)
+    given = [o.node for o in draft.values.origins(run[1] if run is not None else e)]
+    trained = set[ast.AST]()
+    for site in _sites(draft):
+        if Over.MEAN in (draft.facts.batches.of(site).over, draft.facts.steps.of(site).over):
+            losses = draft.facts.steps.losses_of(site)
+            trained |= {o.node for loss in losses for o in draft.values.origins(loss) if not o.path}
+    measured = [n for n in given if not isinstance(n, ast.Constant)]
+    return bool(measured) and trained.issuperset(measured)
+
+
+def _sites(draft: Draft) -> list[ast.Call]:
+    updates = [u.call for u in draft.sites.updates if u.step_of is None]
+    return [*updates, *(run.call for run in draft.sites.graph.trainings)]
+
+
+__all__ = ["is_trained"]
