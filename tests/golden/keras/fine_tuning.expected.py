@@ -13,8 +13,9 @@ if gpus:
 
 def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
-    share = dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-    return dataset if 0 <= count < hvd.size() else share
+    if 0 < count < hvd.size():
+        dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
+    return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
 
 
 train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
