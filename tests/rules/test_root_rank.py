@@ -240,6 +240,19 @@ def test_an_if_with_else_is_guarded_whole_and_one_that_does_more_inside() -> Non
     )
 
 
+def test_a_long_if_among_others_takes_the_rank_into_its_test_and_a_short_one_shares_their_guard() -> None:
+    shown = "    with open('log', 'a') as log:\n        log.write('a')\n        log.write('b')\n"
+    turns(
+        f"np.save('x', 1)\nif step % 5 == 0:\n{shown}print(2)\n",
+        "if hvd.rank() == 0:\n    np.save('x', 1)\n"
+        f"if step % 5 == 0 and hvd.rank() == 0:\n{shown}if hvd.rank() == 0:\n    print(2)\n",
+    )
+    turns(
+        "np.save('x', 1)\nif step % 5 == 0:\n    print(1)\nprint(2)\n",
+        "if hvd.rank() == 0:\n    np.save('x', 1)\n    if step % 5 == 0:\n        print(1)\n    print(2)\n",
+    )
+
+
 def test_an_elif_that_only_prints() -> None:
     turns(
         "if a:\n    c = look(a)\nelif b: print(1)\nlook(c)\n",

@@ -1,12 +1,12 @@
 """C6 root rank: what the program prints, shows and writes comes from rank 0.
 
 What it does   Statements that print, show a window or write files come under `if hvd.rank() == 0:`; neighbours share one.
-               An `if` that holds nothing else gets `and hvd.rank() == 0`. A training step or an evaluation among the
-               arguments is taken out first, so that every rank still runs it. Files opened for writing elsewhere go to the
-               null device on the other ranks, summary writers become no-op writers there, and so do callbacks
-               that write and whose methods the program calls itself. Before a file that rank 0 wrote is read back, the ranks
-               wait for each other. A file that keeps what all compute, for the next run, is asked for by all ranks together
-               (`if not any_rank(not os.path.exists(path)):`), before rank 0 writes it.
+               An `if` that holds nothing else gets `and hvd.rank() == 0`, among others where it is long. A training step or
+               an evaluation among the arguments is taken out first, so that every rank still runs it. Files opened for writing
+               elsewhere go to the null device on the other ranks, summary writers become no-op writers there, and so do
+               callbacks that write and whose methods the program calls itself. Before a file that rank 0 wrote is read back,
+               the ranks wait for each other. A file that keeps what all compute, for the next run, is asked for by all ranks
+               together (`if not any_rank(not os.path.exists(path)):`), before rank 0 writes it.
                Where more than three statements print or draw, or fewer of many lines, the other ranks are silenced at the
                start instead (`sys.stdout = open(os.devnull, "w", …)`, and Matplotlib without windows), and only what writes
                files is guarded; setting `output`: "auto", "guard", "silence".
@@ -54,6 +54,7 @@ _WHY = "Every rank runs this; only one should print it or write the file."
 _NAMES = {"fit": "history", "fit_generator": "history", "train_on_batch": "loss", "evaluate": "evaluation", "next": "item",
           "train_step": "loss", "predict": "prediction", "load_data": "data", "input": "answer"}  # fmt: skip
 
+_MANY = 3  # lines that a guard around an `if` would move, where its own test can take the rank
 _REMOVING = ("rmtree", "remove", "unlink", "rmdir", "removedirs")
 
 
@@ -163,6 +164,12 @@ class _RootRank:
             run.pop()
         if not run:
             return
+        at = next((i for i, s in enumerate(run) if self._takes_the_test(s)), None)
+        if at is not None and len(run) > 1 and not lifted and not any(isinstance(s, ast.While) for s in run):
+            self._flush(run[:at], [])
+            self._flush(run[at : at + 1], [])
+            self._flush(run[at + 1 :], [])
+            return
         first, last = run[0], run[-1]
         if lifted:
             self._guard(run, [*lifted, *self.guards.put(first, last)])
@@ -176,6 +183,13 @@ class _RootRank:
         else:
             for statement in run:
                 self._in_line(statement)
+
+    def _takes_the_test(self, statement: ast.stmt) -> bool:
+        """Whether a statement among others is an `if` of many lines: with the rank in its own test, they all stay."""
+        is_plain = (
+            isinstance(statement, ast.If) and not statement.orelse and not self.guards.is_elif(statement)
+        )
+        return is_plain and (statement.end_lineno or statement.lineno) - statement.lineno >= _MANY
 
     def _guard(self, run: list[ast.stmt], edits: Sequence[Edit | Move]) -> None:
         self.guarded.statements.update(run)
