@@ -165,7 +165,6 @@ else:
 @pytest.mark.parametrize(
     ("updating", "compiled"),
     [
-        ("optimizer", "optimizer"),
         ("optimizer", "made()"),
         ("model.optimizer", "optimizer"),
         ("optimizer", ""),
@@ -175,6 +174,15 @@ def test_modes_that_exclude_each_other_must_not_share_an_optimizer(updating: str
     text = SHARED.format(updating=updating, compiled=compiled)
     (found,) = violations(text.replace('(, "mse")', "(**how)"), "HVD203")
     assert "share an optimizer" in found.message
+
+
+def test_modes_may_share_an_optimizer_that_is_made_before_both() -> None:
+    text = SHARED.format(updating="optimizer", compiled="optimizer")
+    assert violations(text, "HVD203") == []
+    later = text.replace("if ", "for turn in range(2):\n  if ", 1).replace("else:", "  else:")
+    assert violations(later, "HVD203")  # another turn may go the other way
+    early = text.replace("if ", 'model.compile(optimizer, "mse")\nif ', 1)
+    assert violations(early, "HVD203")  # there it would be wrapped for the tape, too
 
 
 def test_modes_with_optimizers_of_their_own_are_no_violation() -> None:

@@ -453,3 +453,18 @@ def test_what_may_be_fitted_again_is_wrapped_once(code: str, again: bool) -> Non
     assert ('.optimizer, "is_distributed"):\n' in text) is again
     assert (".optimizer.is_distributed = True\n" in text) is again
     assert ".optimizer.learning_rate * hvd.size()\n" in text
+
+
+def test_an_optimizer_that_another_mode_takes_for_a_tape_is_wrapped_where_the_model_is_compiled() -> None:
+    text = plan_of(
+        "import sys\n"
+        + TF
+        + "model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])\nopt = tf.keras.optimizers.SGD(0.1)\n"
+        "if '--eager' in sys.argv:\n    for x, y in tf.data.Dataset.from_tensor_slices((xs, ys)).batch(8):\n"
+        "        with tf.GradientTape() as tape:\n            loss = tf.reduce_mean((model(x) - y) ** 2)\n"
+        "        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+        "else:\n    model.compile(opt, 'mse')\n    model.fit(xs, ys)\n"
+    ).text
+    assert "opt = tf.keras.optimizers.SGD(0.1 * hvd.size())\n" in text
+    assert "model.compile(hvd.DistributedOptimizer(opt), 'mse')" in text
+    assert "tape = hvd.DistributedGradientTape(tape)" in text

@@ -9,7 +9,8 @@ Where a model that is fitted (`fit`, `train_on_batch`) is also trained by a Grad
 are no violation, nor is a Keras model's own `train_step`.
 
 Modes that exclude each other (`if args.eager: … else: model.fit(…)`) are no violation where each makes an optimizer of its
-own: only one of them runs. It has to be certain that the decision is taken once; in a loop, another turn may go the other way.
+own, or compiles with one that was made before both, by its name: only one of them runs. It has to be certain that the decision
+is taken once; in a loop, another turn may go the other way.
 
 Strict mode reports a file with several kinds of loop.
 
@@ -48,6 +49,23 @@ for epoch in range(10):
             optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
 ```
 
+```python
+import sys
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+model.compile(optimizer, "mse")
+if "--eager" in sys.argv:
+    for x, y in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
+else:
+    model.fit(x, y)
+```
+
 ## Near misses
 ```python
 import sys
@@ -63,6 +81,23 @@ if "--eager" in sys.argv:
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 else:
     model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+    model.fit(x, y)
+```
+
+```python
+import sys
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+if "--eager" in sys.argv:
+    for x, y in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+else:
+    model.compile(optimizer, "mse")
     model.fit(x, y)
 ```
 
@@ -116,7 +151,11 @@ def find(context: Context) -> Iterator[Violation]:
         models = {h for v in update.variables for m in _models(v) for h in _holders(context, m, update.call)}
         fits = [fit for h in models for fit in fitted.get(h, ())]
         together = [f for f in fits if not context.facts.exclusive.apart(f.call, update.call)]
-        sharing = [f for f in fits if not _has_own_optimizer(context, f, update)]
+        sharing = [
+            f
+            for f in fits
+            if not _has_own_optimizer(context, f, update) and not _is_handed(context, f, update)
+        ]
         if together:
             yield RESTRICTION.at(
                 context,
@@ -151,6 +190,27 @@ def _has_own_optimizer(context: Context, fit: Fit, update: Update) -> bool:
     of_update = context.facts.optimizers.arrivals(update.optimizer)
     known = all(_is_made(context, a) for a in (*of_fit, *of_update)) and not any(map(_is_spread, compiles))
     return bool(compiles) and known and not {a.node for a in of_fit} & {a.node for a in of_update}
+
+
+def _is_handed(context: Context, fit: Fit, update: Update) -> bool:
+    """Whether what fits a model and what updates it by a tape get an optimizer that is made once, by its name, and no run comes
+    to both: it is wrapped where the model is compiled."""
+    assert update.optimizer is not None
+    fitted = _holders(context, fit.model, fit.call)
+    compiles = [c for c in context.sites.compiles if _holders(context, c.model, c.call) & fitted]
+    of_update = context.facts.optimizers.arrivals(update.optimizer)
+    return (
+        bool(compiles)
+        and all(context.facts.exclusive.apart(c.call, update.call) and not _is_spread(c) for c in compiles)
+        and all(isinstance(o, ast.Name) for c in compiles for o in c.optimizers)
+        and all(isinstance(a.node, ast.Call) and _is_made(context, a) for a in of_update)
+        and all(
+            _is_made(context, a)
+            for c in compiles
+            for o in c.optimizers
+            for a in context.facts.optimizers.arrivals(o)
+        )
+    )
 
 
 def _is_spread(compiled: Compile) -> bool:

@@ -121,11 +121,31 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
         elif not wrapped:
             continue
         elif trained.outermost is not None and trained.call is not None:
-            wrap(draft, "K1", trained.outermost, _WHY)
+            if _updates_elsewhere(draft, trained):
+                _wrap_given(draft, trained.used_at)
+            else:
+                wrap(draft, "K1", trained.outermost, _WHY)
             if not draft.keras_3:  # there, the optimizer is not rebuilt
                 make_serializable(draft, trained.call, trained.class_name)
         else:
             _wrap_where_used(draft, [trained], _UNSEEN)
+
+
+def _updates_elsewhere(draft: Draft, trained: Trained) -> bool:
+    """Whether a tape's gradients are applied by the same optimizer in another run: there, the tape is wrapped."""
+    return any(
+        trained.origin is a.node
+        for u in draft.sites.updates
+        if u.optimizer is not None
+        for a in draft.facts.optimizers.arrivals(u.optimizer)
+    )
+
+
+def _wrap_given(draft: Draft, given: ast.expr) -> None:
+    """Wraps an optimizer where a model is compiled with it, once: `compile(hvd.DistributedOptimizer(optimizer))`."""
+    if draft.once("wrapped", given):
+        edits = Edit.around(draft.module.span(given), f"{keras_wrapper(draft)}(", ")")
+        draft.change("K1", given, "Wrap the optimizer in Horovod's where the model is compiled", _WHY, edits)
 
 
 def _is_wrapped_already(draft: Draft, trained: Trained) -> bool:
