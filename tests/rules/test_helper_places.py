@@ -112,12 +112,12 @@ def test_a_module_asks_rank_0_for_nothing_while_it_is_imported(data: str) -> Non
     compile(made["base"], "base", "exec")
 
 
-def test_the_script_imports_the_keras_that_it_asks_for_its_version() -> None:
+def test_the_script_imports_what_it_asks_for_keras_version() -> None:
     made = files("", "", nets="pass\n")
     assert "import keras\n" not in made["train"]
     texts = changed(result(START.format("np.load('rows.npy')"), base=BASE, nets=AUTO))
     script = texts["/p/train.py"]
-    assert script.index("import keras\n") < script.index("assert not hasattr(keras, ")
+    assert script.index("import tensorflow as tf\n") < script.index("assert not hasattr(tf.keras, ")
 
 
 IN_GRAPH = """\

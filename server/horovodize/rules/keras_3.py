@@ -26,8 +26,11 @@ def guard(draft: Draft) -> list[str]:
         or keras_session.is_wanted(draft)
     ):
         return []
-    keras, ops = keras_session.keras_name(draft), draft.quoted("ops")
+    ops, is_legacy = draft.quoted("ops"), draft.world.keras is Keras.LEGACY
+    # One of which a script imports parts only is TensorFlow's, which needs no import.
+    keras = keras_session.imported_keras(draft) or f"{draft.tensorflow()}.keras"
+    keras = keras_session.keras_name(draft) if is_legacy else keras
     lines = [f"assert not hasattr({keras}, {ops}), {draft.quoted(_STOP)}"]
-    if draft.world.keras is Keras.LEGACY and draft.uses(KERAS):
+    if is_legacy and draft.uses(KERAS):
         lines.append(f"{KERAS}.callbacks.K = {keras}.backend")
     return lines

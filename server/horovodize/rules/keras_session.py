@@ -57,15 +57,21 @@ def uses_standalone_keras(draft: Draft) -> bool:
 
 def keras_name(draft: Draft) -> str:
     """What the Keras that a script uses is called; it is imported if it is not."""
+    known = imported_keras(draft)
+    if not known and "import keras" not in draft.extra_imports:
+        draft.extra_imports.append("import keras")
+    return known or "keras"
+
+
+def imported_keras(draft: Draft) -> str:
+    """What the Keras that a script uses is called, by what it imports; "" where that is a part of the package only."""
     if not uses_standalone_keras(draft):
         return f"{draft.tensorflow()}.keras"
     script = draft.module.tree
-    known = [
+    known = (
         b.name for b in draft.module.scopes.imports if b.imported == "keras" and b.statement in script.body
-    ]
-    if not known and "import keras" not in draft.extra_imports:
-        draft.extra_imports.append("import keras")
-    return known[0] if known else "keras"
+    )
+    return next(known, "")
 
 
 def _backend(draft: Draft, v1: str) -> str:
