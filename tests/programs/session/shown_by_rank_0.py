@@ -7,7 +7,7 @@ import tensorflow as tf
 BATCH = 8
 
 generator = np.random.RandomState(3)
-rows = generator.normal(size=(160, 3)).astype(np.float32)
+rows = generator.normal(size=(192, 3)).astype(np.float32)
 wanted = rows.dot([[1.], [-2.], [0.5]]).astype(np.float32)
 
 inputs = tf.placeholder(tf.float32, [None, 3])
