@@ -14,7 +14,15 @@ from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, compose
 from horovodize.source.edits import apply
 from horovodize.summary import summarize
-from tests.training.horovod_faults.cases import CASES, FAILS, HARMLESS, SECOND_MACHINE, STALLS
+from tests.training.horovod_faults.cases import (
+    BEGUN_BESIDE,
+    CASES,
+    FAILS,
+    HARMLESS,
+    SECOND_MACHINE,
+    STALLING_MODULES,
+    STALLS,
+)
 from tests.training.running import environment, python, train
 
 pytestmark = pytest.mark.training
@@ -140,6 +148,28 @@ def test_ranks_of_a_stalling_program_wait_until_horovod_ends_it(case: str, tmp_p
     assert not outcome.complete
     said = outcome.output + outcome.why()
     assert any(words in said for words in ("Timeout", "Stalled", "has been shut down")), said
+
+
+@pytest.mark.parametrize("code", STALLING_MODULES)
+def test_ranks_of_a_stalling_program_of_modules_wait_until_horovod_ends_it(code: str, tmp_path: Path) -> None:
+    modules, reported = STALLING_MODULES[code]
+    assert {name for name, text in modules.items() if code in _codes(text)} == {reported}
+    for name, text in modules.items():
+        (tmp_path / name).write_text(text)
+    outcome = train(tmp_path / "train.py", tmp_path / "run", ranks=2, limit=SECONDS)
+    assert not outcome.complete
+    said = outcome.output + outcome.why()
+    assert any(words in said for words in ("Timeout", "Stalled", "has been shut down")), said
+
+
+def test_horovod_may_begin_in_a_module_that_is_imported_before_it_is_used(tmp_path: Path) -> None:
+    for name, text in BEGUN_BESIDE.items():
+        (tmp_path / name).write_text(text)
+    for name, complete in (("right.py", True), ("late.py", False)):
+        assert "HVD301" not in _codes(BEGUN_BESIDE[name])  # another module may begin it
+        outcome = train(tmp_path / name, tmp_path / f"run-{name}", ranks=2)
+        assert outcome.complete is complete, outcome.why()
+        assert complete or "Horovod has not been initialized" in outcome.output + outcome.why()
 
 
 @pytest.mark.parametrize("case", FAILS)

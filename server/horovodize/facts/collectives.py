@@ -14,6 +14,8 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
+_AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce")
+_LIMIT = 400
 _TOGETHER = (
     "BroadcastGlobalVariablesCallback",
     "MetricAverageCallback",
@@ -51,7 +53,7 @@ class Collectives:
     def _found(self) -> Iterator[Collective]:
         use, sites = self.use, self.sites
         for call in use.calls(*(COLLECTIVES - {"join"}), *_HANDED):
-            yield Collective(call, self.module.names.last(call.func))
+            yield Collective(call, self.module.names.last(call.func), trains=call in self._averaging)
         for call in use.calls(*TAPES):
             yield Collective(call, self.module.names.last(call.func), trains=True)
         for fit in sites.fits:
@@ -59,11 +61,21 @@ class Collectives:
                 yield Collective(fit.call, "training", trains=True)
         if not use.wrapped:
             return
+        if sites.graph_minimizes and all(self._is_wrapped(call) for call in sites.graph_minimizes):
+            for training in sites.read_estimators.trainings:
+                yield Collective(training.call, "training", trains=True)
         if sites.builds_graph and all(self._is_wrapped(call) for call in sites.graph_minimizes):
             for run in sites.graph.trainings:
                 if not sites.graph.surely_trains(run.call):
                     continue
                 yield Collective(run.call, "training", trains=True)
+
+    @cached_property
+    def _averaging(self) -> set[ast.AST]:
+        """The calls by which a script averages the gradients itself that an optimizer is given."""
+        calls = set(self.use.calls(*_AVERAGING))
+        given = [e for update in self.sites.updates for e in update.call.args[:1]] if calls else []
+        return {n for e in given for n in self.module.values.depends([e], _LIMIT) if n in calls}
 
     def _is_compiled_wrapped(self, model: ast.expr) -> bool:
         """Whether a model is surely compiled with an optimizer that averages."""

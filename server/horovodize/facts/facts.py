@@ -18,6 +18,7 @@ from horovodize.facts.generators import Generators
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.horovod_use import HorovodUse
 from horovodize.facts.kept import Kept
+from horovodize.facts.never_run import NeverRun
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.optimizers import Optimizers
 from horovodize.facts.rank_tests import RankTests
@@ -134,6 +135,11 @@ class Facts:
     def certain_tests(self) -> CertainTests:
         """Which tests have one answer on all ranks and in every turn."""
         return CertainTests(self.module, self.horovod)
+
+    @cached_property
+    def never_run(self) -> NeverRun:
+        """Which places of a script surely never run."""
+        return NeverRun(self.module, self.certain_tests)
 
     @cached_property
     def collectives(self) -> Collectives:

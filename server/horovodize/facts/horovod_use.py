@@ -16,8 +16,9 @@ from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, position
+from horovodize.summary.values import Origin
 
-_LAUNCHERS = ("horovod.spark.", "horovod.ray.")  # start ranks of their own
+_LAUNCHERS = ("horovod.spark.", "horovod.ray.", "sparkdl.")  # start ranks of their own
 _OTHER = ("torch", "mxnet", "spark", "ray", "runner", "run", "common")
 COLLECTIVES = frozenset(
     "allreduce allreduce_ grouped_allreduce allgather grouped_allgather broadcast broadcast_ broadcast_variables "
@@ -30,10 +31,18 @@ TAPES = ("DistributedGradientTape", "PartialDistributedGradientTape")
 _ELSEWHERE = frozenset(
     "tensorflow keras tf_keras horovod numpy scipy pandas sklearn matplotlib seaborn PIL cv2 skimage imageio tqdm h5py yaml "
     "absl six psutil requests packaging tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability "
-    "horovod_keras3 google mpi4py filelock joblib plotly __future__".split()
+    "horovod_keras3 google mpi4py filelock joblib plotly __future__ gym gymnasium nltk gensim librosa soundfile albumentations "
+    "imgaug networkx wandb mlflow omegaconf click fire docopt termcolor colorama rich tabulate nibabel pydicom SimpleITK "
+    "rasterio netCDF4 xarray zarr astropy uproot awkward numba pyarrow tokenizers sentencepiece".split()
 )
-_SHARING = ("shard", "take")  # methods of datasets
-_STEPS = ("steps_per_epoch", "validation_steps", "num_shards", "last_step", "num_steps")
+_SHARING = (  # methods of datasets; schedules and hooks that count steps
+    "shard", "take", "StopAtStepHook", "piecewise_constant", "piecewise_constant_decay", "exponential_decay", "cosine_decay",
+    "polynomial_decay", "PiecewiseConstantDecay", "ExponentialDecay", "CosineDecay", "PolynomialDecay",
+)  # fmt: skip
+_STEPS = (
+    "steps_per_epoch", "validation_steps", "num_shards", "last_step", "num_steps", "decay_steps", "boundaries",
+)  # fmt: skip
+_ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
 _GIVING = ("__iter__", "__next__", "__getitem__")
 _DEPTH = 12
 
@@ -158,7 +167,18 @@ class HorovodUse:
         parent = self.module.syntax.parent
         child, e = read, parent.get(read)
         while isinstance(
-            e, (ast.Call, ast.BinOp, ast.FormattedValue, ast.JoinedStr, ast.keyword, ast.UnaryOp, ast.Slice)
+            e,
+            (
+                ast.Call,
+                ast.BinOp,
+                ast.FormattedValue,
+                ast.JoinedStr,
+                ast.keyword,
+                ast.UnaryOp,
+                ast.Slice,
+                ast.List,
+                ast.Tuple,
+            ),
         ):
             if isinstance(e, ast.Slice):
                 return True  # the rows of a rank
@@ -212,6 +232,8 @@ class HorovodUse:
                 return 0
             case ast.Attribute() if (value := constant_of_class(self.module, e)) is not None:
                 return self._factor(value, depth + 1)
+            case ast.Subscript() if (value := self._parameter_of_estimator(e)) is not None:
+                return self._factor(value, depth + 1)
             case ast.Name() if changed := self._changed_by(e):
                 return self._factor_after(changed, depth)
             case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:
@@ -220,6 +242,25 @@ class HorovodUse:
             self._factor_of(e, o.node if not o.path else None, depth) for o in self.module.values.origins(e)
         }
         return found.pop() if len(found) == 1 else None
+
+    def _parameter_of_estimator(self, e: ast.Subscript) -> ast.expr | None:
+        """What the only Estimator hands to its `model_fn` under a key: `params["rate"]`."""
+        if not isinstance(e.value, ast.Name) or not isinstance(e.slice, ast.Constant):
+            return None
+        function = self.module.syntax.function(e)
+        made = [c for name in _ESTIMATORS for c in self.module.calls_of(name)]
+        if len(made) != 1 or e.value.id != "params" or function is None:
+            return None
+        given, model = argument(made[0], "params", 3), argument(made[0], "model_fn", 0)
+        if given is None or model is None:
+            return None
+        if not any(o.node is function for o in self.module.values.origins(model)):
+            return None
+        dicts = [o.node for o in self.module.values.origins(given)]
+        if len(dicts) != 1 or not isinstance(dicts[0], ast.Dict):
+            return None
+        pairs = zip(dicts[0].keys, dicts[0].values, strict=True)
+        return next((v for k, v in pairs if isinstance(k, ast.Constant) and k.value == e.slice.value), None)
 
     def _changed_by(self, name: ast.Name) -> list[ast.stmt]:
         """The statements such as `rate *= …` that may have changed a name before it is read."""
@@ -240,15 +281,24 @@ class HorovodUse:
         return before + by if isinstance(change.operator, ast.Mult) else before - by
 
     def _is_argument(self, e: ast.Attribute) -> bool:
-        """Whether a value is one that the script was started with, and that nothing sets: `args.lr`."""
+        """Whether a value is one that the script was started with, and that nothing sets: `args.lr`, `FLAGS.lr`."""
         made = self.module.values.origins(e.value)
-        parsed = [self.module.names.last(o.call.func) for o in made if o.call is not None and not o.path]
-        if not parsed or len(parsed) < len(made) or any(name != "parse_args" for name in parsed):
+        if not made or not all(self._is_parsed(o) for o in made):
             return False
         return not any(
             n.attr == e.attr and not isinstance(n.ctx, ast.Load)
             for n in self.module.syntax.every(ast.Attribute)
         ) and not self.module.loads.get("setattr")
+
+    def _is_parsed(self, made: Origin) -> bool:
+        """Whether a value is all that a script was started with."""
+        if made.call is not None and not made.path:
+            return self.module.names.last(made.call.func) == "parse_args"
+        return isinstance(made.node, ast.expr) and self.is_flags(made.node)
+
+    def is_flags(self, e: ast.expr) -> bool:
+        """Whether an expression is `flags.FLAGS`, of TensorFlow or Abseil."""
+        return (self.module.names.of(e) or "").endswith("flags.FLAGS")
 
     def _factor_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> int | None:
         return self._factor(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else None

@@ -162,7 +162,8 @@ class RankTests:
         syntax, child = self.module.syntax, node
         for a in syntax.ancestors(node):
             if isinstance(a, (ast.If, ast.IfExp, ast.While)) and syntax.field[child] in ("body", "orelse"):
-                if self.may_decide(a.test) or self._is_set_by_rank(a.test):
+                alike = self.certain.answer(a.test) is not None and not self.asks_for_several(a.test)
+                if not alike and (self.may_decide(a.test) or self._is_set_by_rank(a.test)):
                     return True
             if isinstance(a, ast.BoolOp) and self.may_decide(a):
                 return True

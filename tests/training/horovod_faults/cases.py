@@ -295,6 +295,25 @@ for x in rows.take(8 // hvd.size()):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 shown = float(optimizer.learning_rate)
 """
+STOPPED = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+with tf.Graph().as_default():
+    rows = tf.data.Dataset.range(64).shard(hvd.size(), hvd.rank()).shuffle(64).repeat().batch(4)
+    x = tf.cast(tf.data.make_one_shot_iterator(rows).get_next(), tf.float32)
+    weight = tf.get_variable("weight", (), initializer=tf.zeros_initializer())
+    loss = tf.reduce_mean(weight + 0.0 * x)
+    optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size()))
+    train = optimizer.minimize(loss, global_step=tf.train.get_or_create_global_step())
+    hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=8 // hvd.size())]
+    with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+        while not session.should_stop():
+            moved = session.run(weight)  # by the steps before
+            session.run(train)
+    shown = -float(moved) / 3
+"""
 ESTIMATOR = """\
 import numpy as np
 import tensorflow as tf
@@ -396,6 +415,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
     "HVD308": [
         (BATCHED, _changed(BATCHED, ("0.01 * hvd.size()", "0.01"))),
+        (STOPPED, _changed(STOPPED, ("0.01 * hvd.size()", "0.01"))),
         (
             START + FIT + "shown = float(model.optimizer.learning_rate)\n",
             _changed(START, ("0.01 * hvd.size()", "0.01")) + FIT + "shown = float(model.optimizer.learning_rate)\n",
@@ -478,6 +498,11 @@ STALLS: dict[str, str] = {
     "HVD331": _ALONE
     + "rows = tf.range(8.0)[hvd.rank() :: hvd.size()]\n"
     + "for step in range(9):\n    if float(tf.reduce_sum(rows)) > 12.5:\n        break\n    hvd.allreduce(rows)\n",
+    "HVD323: a test of the rank": START
+    + "rows = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(16)\nsteps = 8 // hvd.size()\n"
+    + "if hvd.rank() == 1:\n    steps -= 1\n"
+    + 'model.compile(hvd.DistributedOptimizer(optimizer), "mse")\n'
+    + "model.fit(rows, steps_per_epoch=steps, epochs=9, verbose=0, callbacks=callbacks)\n",
     "HVD323": START
     + "rows = tf.data.Dataset.range(33).map(lambda i: (tf.ones(4), tf.ones(1)))\n"
     + "rows = rows.shard(hvd.size(), hvd.rank()).batch(16)\n"
@@ -486,6 +511,29 @@ STALLS: dict[str, str] = {
     "HVD318": _ALONE
     + '@tf.function\ndef total(loss):\n    return hvd.allreduce(loss, name=f"loss-{hvd.rank()}")\n\n\n'
     + "total(tf.constant(1.0))\n",
+}
+# By code: a program of two modules in which ranks wait for each other forever, and the module that is reported.
+STALLING_MODULES: dict[str, tuple[dict[str, str], str]] = {
+    "HVD313": (
+        {
+            "train.py": START
+            + "from validating import validate\n"
+            + 'model.compile(hvd.DistributedOptimizer(optimizer), "mse")\n'
+            + "for epoch in range(2):\n    model.fit(x, y, batch_size=16, verbose=0, callbacks=callbacks)\n"
+            + "    validate(model, x, y)\n",
+            "validating.py": """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+def validate(model, x, y):
+    if hvd.rank() == 0:
+        error = tf.reduce_mean((y - model.predict(x, verbose=0)) ** 2)
+        print("error", float(hvd.allreduce(error)))
+""",
+        },
+        "validating.py",
+    ),
 }
 _PINNED = """\
 import tensorflow as tf
@@ -512,6 +560,12 @@ FAILS: dict[str, tuple[str, str, str]] = {
         _changed(_PINNED, ("hvd.init()\n", "hvd.init()\nweight = tf.Variable(0.0)\n")),
         "cannot be modified after being initialized",
     ),
+}
+# `init()` in a module that is imported: before the first use, and after it.
+BEGUN_BESIDE = {
+    "begin.py": "import horovod.tensorflow as hvd\n\nhvd.init()\n",
+    "right.py": "import begin\nimport horovod.tensorflow as hvd\n\nprint(hvd.rank(), begin.hvd.size())\n",
+    "late.py": "import horovod.tensorflow as hvd\n\nprint(hvd.rank())\nimport begin\n\nprint(begin.hvd.size())\n",
 }
 # A program that fails on the second of two machines, each with one device, and what it says there.
 SECOND_MACHINE = (

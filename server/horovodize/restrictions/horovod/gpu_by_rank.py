@@ -6,7 +6,8 @@ GPUs. `local_rank()` counts those of one machine.
 
 ## When it is reported
 Where a GPU is chosen (`visible_device_list`, `set_visible_devices`, `CUDA_VISIBLE_DEVICES`) by `rank()`, unless that is taken
-modulo something, looked up in a table of the script's own, or `local_rank()` is used as well.
+modulo something, looked up in a table of the script's own, `local_rank()` is used as well, or chooses it again after
+that.
 
 ## Quick fix
 Use `local_rank()`.
@@ -63,7 +64,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit, Span
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, position
 
 SETTERS = (
     "tensorflow.config.set_visible_devices",
@@ -80,6 +81,8 @@ def find(context: Context) -> Iterator[Violation]:
             or context.facts.horovod.depends_on(chosen, "local_rank", limit=200)
             or _is_wrapped_around(chosen)
             or any(_is_looked_up(context, rank) for rank in ranks)
+            or not any(_is_number(context, rank) for rank in ranks)
+            or _is_chosen_again(context, chosen)
         ):
             continue
         yield RESTRICTION.at(
@@ -109,6 +112,47 @@ def choices(context: Context) -> Iterator[ast.expr]:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
             if target.slice.value == _CHOICE:
                 yield statement.value
+
+
+def _is_number(context: Context, rank: ast.AST) -> bool:
+    """Whether the rank itself goes on: not the answer to a test of it, nor what something unseen makes of it."""
+    child = rank
+    for a in context.syntax.ancestors(rank):
+        if isinstance(a, ast.stmt):
+            return True
+        if isinstance(a, ast.Compare) or (isinstance(a, ast.IfExp) and child is a.test):
+            return False
+        if isinstance(a, ast.Call) and child is not a.func and not _hands_on(context, a):
+            return False
+        child = a
+    return True
+
+
+def _hands_on(context: Context, call: ast.Call) -> bool:
+    """Whether it is seen what a call makes of a number."""
+    name = context.names.of(call.func) or ""
+    return (
+        context.is_builtin(call.func, "str", "int", "format", "repr", "max", "min", "abs")
+        or (isinstance(call.func, ast.Attribute) and call.func.attr in ("format", "join"))
+        or context.values.callee(call) is not None
+        or name in SETTERS
+        or name.rsplit(".", 1)[-1] in ("GPUOptions", "ConfigProto")
+    )
+
+
+def _is_chosen_again(context: Context, chosen: ast.expr) -> bool:
+    """Whether the same is set after that, in the same function, by the local rank."""
+    statement = context.syntax.parent.get(chosen)
+    if not isinstance(statement, ast.Assign):
+        return False
+    target = context.text(statement.targets[0])
+    return any(
+        position(other) > position(statement)
+        and context.text(other.targets[0]) == target
+        and context.syntax.function(other) is context.syntax.function(statement)
+        and context.facts.horovod.depends_on(other.value, "local_rank", limit=200)
+        for other in context.syntax.every(ast.Assign)
+    )
 
 
 def _is_wrapped_around(chosen: ast.expr) -> bool:

@@ -9,7 +9,8 @@ On what trains, where the optimizer and the tape are seen and neither averages: 
 optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, or in a graph of
 `tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one
 averages in `fit` and `minimize` only: since TensorFlow 2.4, its `apply_gradients` applies what it is given. Not where the
-gradients pass through a collective, or anything that can't be seen.
+gradients pass through a collective, or anything that can't be seen. As information, where the model is of a class that can't
+be seen: its `train_step` may average.
 
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
 replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras 3.
@@ -170,6 +171,7 @@ from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import horovod, keras, stands_alone, tapes, wrapped
+from horovodize.restrictions.horovod.unseen_models import is_of_unseen_class, last_before
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -203,6 +205,7 @@ def _fits(context: Context) -> Iterator[Violation]:
             for c in sites.compiles
             if _is_same(context, c.model, fit.model) and not _by_strategy(context, c.call)
         ]
+        compiles = last_before(context, fit.call, compiles)
         given = [e for c in compiles for e in c.optimizers]
         if by_keras_3 and _is_ignored(context, fit, given):
             yield RESTRICTION.at(
@@ -217,11 +220,14 @@ def _fits(context: Context) -> Iterator[Violation]:
             continue
         if sites.own_step(fit.model) is not None or not use.runs(fit.call) or _is_elsewhere(context, fit):
             continue
+        unseen = is_of_unseen_class(context, fit.model)
         yield RESTRICTION.at(
             context,
             fit.call,
-            "each rank trains a model of its own here: the optimizer that it is compiled with averages nothing; give "
-            "`compile` `hvd.DistributedOptimizer(optimizer)`",
+            "each rank trains a model of its own here"
+            + (", unless its class averages in a `train_step`" if unseen else "")
+            + ": the optimizer that it is compiled with averages nothing; give `compile` `hvd.DistributedOptimizer(optimizer)`",
+            severity=Severity.INFORMATION if unseen else None,
             related=[context.related(compiles[0].call, "compiled here")],
             fixes=[_wrap(context, given[0], keras(context))] if len(compiles) == 1 else [],
         )
@@ -270,6 +276,10 @@ def _is_elsewhere(context: Context, fit: Fit) -> bool:
     """Whether a model may be another than is compiled here, or some ranks alone fit it."""
     made = context.values.calls(fit.model)
     loaded = any(context.facts.horovod.is_call(c, "load_model") for c in made)
+    if not context.facts.horovod.on_ranks(
+        fit.call
+    ):  # it trains alone, beside a function that Spark runs on ranks
+        return True
     return loaded or context.facts.rank_tests.may_be_guarded(fit.call)
 
 
@@ -371,9 +381,9 @@ def _ends(context: Context, call: ast.Call) -> bool:
         return True
     name = context.names.of(func)
     if name is not None:
-        return not name.startswith(("tensorflow.", "numpy."))
+        return not name.startswith(("tensorflow.", "numpy.", "argparse."))
     if context.is_builtin(func, *_BUILTINS) or (
-        isinstance(func, ast.Attribute) and func.attr in ("append", "extend")
+        isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "parse_args")
     ):
         return False
     return context.values.callee(call) is None

@@ -6,12 +6,12 @@ gradients of the others.
 
 ## When it is reported
 On the first loop that trains, in a script that shows all of itself, averages gradients, and neither broadcasts anything nor
-sets a seed nor loads weights on all ranks (a callback, hook or operation that broadcasts counts only if something gets it); on
-a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be another; and on a broadcast of the
-weights of a model that has not been called yet, and so has none (of the script's own class, or a `Sequential` that isn't told
-the shape of its input): nothing is sent. Also on the
-update of a model, where only another one is broadcast, on a run that initialises the variables after the broadcast, and, where
-other modules aren't seen, on what broadcasts and is given to nothing.
+sets a seed nor loads weights on all ranks (a callback, hook or operation that broadcasts counts only if something gets it, and
+not where it never runs: under `if False:`, behind `[] and`, under a flag that each call passes as `False`); on a broadcast
+from `size()`, a rank that isn't there, or from a rank that each takes to be another; and on a broadcast of the weights of a
+model that has not been called yet, and so has none (of the script's own class, or a `Sequential` that isn't told the shape of
+its input): nothing is sent. Also on the update of a model, where only another one is broadcast, on a run that initialises the
+variables after the broadcast, and, where other modules aren't seen, on what broadcasts and is given to nothing.
 
 ## Quick fix
 Give the `fit` Horovod's callback; send from rank 0.
@@ -286,24 +286,20 @@ Horovod's guide for TensorFlow, step 6.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import with_callback
-from horovodize.restrictions.horovod.sent_weights import is_left, left, left_out, undone
+from horovodize.restrictions.horovod.same_start import may_start_alike
+from horovodize.restrictions.horovod.sent_weights import left, left_out, undone
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary import LoopKind
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking, position
 
-# What bears such a name may give all ranks the same weights.
-_SAME = re.compile(
-    r"roadcast|seed|set_weights|restore|assign|elastic|load_(weights|model|check|state|var|param|pretrained)|from_pretrained"
-)
-_LOADS = re.compile(r"load|restore|set_weights|assign")
 _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "broadcast": 1,
     "broadcast_variables": 1,
@@ -314,10 +310,14 @@ _ROOTS = {  # what sends, and at which place it is given the rank that sends
 }
 _WEIGHTS = ("variables", "weights", "trainable_variables", "trainable_weights")
 _BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weights", "Sequential", "Model")
-_VALUES = (
-    "broadcast",
-    "broadcast_object",
-)  # they give a value; what puts it into weights has another of these names
+_LATER = "once they have values"
+_WITH = {  # what broadcasts, by what trains
+    LoopKind.KERAS: "with `hvd.callbacks.BroadcastGlobalVariablesCallback(0)`",
+    LoopKind.GRADIENT_TAPE: "with `hvd.broadcast_variables` after the first step",
+    LoopKind.SESSION: "with `hvd.broadcast_global_variables(0)`, run once after the variables are initialised",
+    LoopKind.MONITORED_SESSION: "with the hook `hvd.BroadcastGlobalVariablesHook(0)`",
+    LoopKind.ESTIMATOR: "with the hook `hvd.BroadcastGlobalVariablesHook(0)`",
+}
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -325,25 +325,28 @@ def find(context: Context) -> Iterator[Violation]:
     if not context.loops or not (use.calls(*WRAPPERS, *TAPES) or _averages_by_hand(context)):
         return
     yield from _too_early(context)
-    if not _may_start_alike(context, "broadcast_variables"):
+    if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
     if not (use.is_whole or _shows_callbacks(context)):
-        if not _may_start_alike(context):
+        if not may_start_alike(context):
             yield from _for_nobody(context)
         return
     yield from _from_nobody(context)
     yield from _of_nothing(context)
-    if _may_start_alike(context):
+    if may_start_alike(context):
         return
-    loop = context.loops[0]
+    never = context.facts.never_run
+    wrapping = use.calls(*WRAPPERS, *TAPES)
+    loop = next((loop for loop in context.loops if not never.is_at(loop.node)), None)
+    if loop is None or (wrapping and all(map(never.is_at, wrapping))):
+        return
     if not use.runs(loop.node) or context.facts.rank_tests.may_be_guarded(loop.node):
         return
+    how = _WITH.get(loop.kind, _LATER)
     yield RESTRICTION.at(
         context,
         loop.node,
-        "ranks start with different weights, and go on with different ones: broadcast rank 0's, with "
-        "`hvd.callbacks.BroadcastGlobalVariablesCallback(0)`, `hvd.BroadcastGlobalVariablesHook(0)` or, after the first step, "
-        "`hvd.broadcast_variables`",
+        f"ranks start with different weights, and go on with different ones: broadcast rank 0's, {how}",
         fixes=[_fix(context, loop.node)],
     )
 
@@ -364,13 +367,6 @@ def _fix(context: Context, node: ast.AST) -> Fix | None:
     )
 
 
-def _may_start_alike(context: Context, *but: str) -> bool:
-    """Whether anything may give all ranks the same weights, calls of `but` aside."""
-    sending = {call.func for call in context.facts.horovod.calls(*but)}
-    named = (node for node in _named(context) if node not in sending)
-    return any(_may_make_same(context, node) for node in named) or _has_seeded_weights(context)
-
-
 def _for_nobody(context: Context) -> Iterator[Violation]:
     """What would broadcast, and is given to nothing: that is seen also where other modules aren't."""
     for call in left(context)[:1]:
@@ -384,7 +380,7 @@ def _for_nobody(context: Context) -> Iterator[Violation]:
 def _too_early(context: Context) -> Iterator[Violation]:
     """Broadcasts of variables that are initialised after them."""
     for run, send, again in undone(context):
-        if again and _may_start_alike(context, "broadcast_global_variables"):
+        if again and may_start_alike(context, "broadcast_global_variables"):
             continue
         yield RESTRICTION.at(
             context,
@@ -407,25 +403,6 @@ def _of_one_model(context: Context) -> Iterator[Violation]:
                 "the other model are",
                 related=[context.related(sent, "those of another model are sent here")],
             )
-
-
-def _named(context: Context) -> Iterator[ast.expr]:
-    """What is read and bears a name that may give all ranks the same weights."""
-    for name in context.module.loads:
-        if _SAME.search(name):
-            yield from context.module.loads.get(name)
-
-
-def _may_make_same(context: Context, node: ast.expr) -> bool:
-    """Whether that is so: not where one rank alone loads or restores, nor where only a number is sent."""
-    use, tests = context.facts.horovod, context.facts.rank_tests
-    call = context.syntax.parent.get(node)
-    if isinstance(call, ast.Call) and call.func is node and use.is_call(call, *_VALUES):
-        return False
-    if isinstance(call, ast.Call) and call.func is node and is_left(context, call):
-        return False
-    alone = tests.deciding(node) is not None
-    return not (alone and _LOADS.search(context.names.last(node)))
 
 
 def _from_nobody(context: Context) -> Iterator[Violation]:
@@ -502,14 +479,6 @@ def _makes_weights_late(context: Context, model: ast.expr) -> bool:
     starts = [f for f in made if f.name in ("__init__", "variables", "weights", "build")]
     return not any(
         context.names.last(n.func) in _BUILD for f in starts for n in ast.walk(f) if isinstance(n, ast.Call)
-    )
-
-
-def _has_seeded_weights(context: Context) -> bool:
-    return any(
-        k.arg == "seed" and "initializer" in (context.names.of(call.func) or "").lower()
-        for call in context.syntax.calls
-        for k in call.keywords
     )
 
 

@@ -6,10 +6,11 @@ model learns less in an epoch. Horovod's guide multiplies the rate by size(); wi
 better.
 
 ## When it is reported
-On a wrapped optimizer whose rate, or the first one of its schedule, is a constant, where `fit` trains on batches of more
-rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but to divide the rows or the
-steps (or to print it); also in a `MonitoredTrainingSession` whose graph draws its rows, if its `StopAtStepHook` is given steps
-that are divided. Not where it can't be seen what a `fit` trains on: all ranks may train on the same rows.
+On a wrapped optimizer whose rate, or the first one of its schedule, is a constant or an argument of the script, where `fit`
+trains on batches of more rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but
+to divide the rows or the steps (or to print it); also in a `MonitoredTrainingSession` whose graph draws or reads its rows, if
+its `StopAtStepHook` is given steps that are divided. Not where it can't be seen what a `fit` trains on: all ranks may train on
+the same rows.
 
 ## Quick fix
 Multiply the rate by `size()`.
@@ -161,15 +162,13 @@ from horovodize.facts.class_attributes import constant_of_class
 from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import times_size
-from horovodize.restrictions.horovod.summed_and_scaled import sums
+from horovodize.restrictions.horovod.summed_and_scaled import by_hand, sums
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary import LoopKind, TrainingLoop
-from horovodize.summary.syntax import argument
 from horovodize.summary.values import Origin
-
-_DECAYS = ("ExponentialDecay", "CosineDecay", "CosineDecayRestarts", "PolynomialDecay", "InverseTimeDecay")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -179,13 +178,13 @@ def find(context: Context) -> Iterator[Violation]:
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return
     for wrapper, given in averaging(context):
-        rates = [_first_of(context, rate) for rate in given]
+        rates = [first_rate(context, rate) for rate in given]
         constant = [o for rate in rates for o in _made_of(context, rate)]
         if (
             rates
             and not sums(context, wrapper)
             and use.runs(wrapper)
-            and all(isinstance(o.node, ast.Constant) and not o.path for o in constant)
+            and all(_is_of_one_process(context, o) for o in constant)
         ):
             yield RESTRICTION.at(
                 context,
@@ -202,17 +201,25 @@ def _made_of(context: Context, rate: ast.expr) -> list[Origin]:
     return context.values.origins(by_class if by_class is not None else rate)
 
 
+def _is_of_one_process(context: Context, rate: Origin) -> bool:
+    """Whether a rate is a number, or one that the script was started with: `FLAGS.lr`."""
+    if isinstance(rate.node, ast.Attribute):
+        return context.facts.horovod.factor(rate.node) == 0
+    return isinstance(rate.node, ast.Constant) and not rate.path
+
+
 def _asked(context: Context) -> list[ast.expr]:
     """Where the number of ranks is read."""
     return [node for name in ("size", "local_size") for node in context.module.loads.get(name)]
 
 
 def averaging(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """What trains on all ranks' gradients, and its rates: wrapped optimizers, and plain ones that a wrapped tape feeds."""
+    """What trains on all ranks' gradients, and its rates: wrapped optimizers, and plain ones that a wrapped tape feeds, or
+    gradients that the script averages itself."""
     use = context.facts.horovod
     for wrapper in use.wrapped:
         yield wrapper, list(use.rates(wrapper))
-    tapes = use.calls(*TAPES)
+    tapes = use.calls(*TAPES) or by_hand(context)
     if use.wrapped or not tapes or any(sums(context, tape) for tape in tapes):
         return
     made: dict[ast.Call, None] = {}
@@ -229,18 +236,14 @@ def _fix(context: Context, rates: list[ast.expr]) -> Fix | None:
     return Fix("Multiply it by the number of ranks", edits) if edits else None
 
 
-def _first_of(context: Context, rate: ast.expr) -> ast.expr:
-    """The rate that training starts with: of a schedule, its first one."""
-    schedules = [c for c in context.values.calls(rate) if context.names.last(c.func) in _DECAYS]
-    first = argument(schedules[0], "initial_learning_rate", 0) if len(schedules) == 1 else None
-    return first if first is not None else rate
-
-
 def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:
     """Whether each step of a `fit`, or of a loop with a tape, sees a batch of more rows."""
     by_fit = any(f.call is loop.node and f.method != "train_on_batch" for f in context.sites.fits)
     by_tape = loop.kind is LoopKind.GRADIENT_TAPE
-    if loop.kind is LoopKind.MONITORED_SESSION and context.facts.steps.of(loop.node).feed is Feed.DRAW:
+    if loop.kind is LoopKind.MONITORED_SESSION and context.facts.steps.of(loop.node).feed in (
+        Feed.DRAW,
+        Feed.BATCH,
+    ):
         return _divides_steps(context)
     unseen = any(
         fed.fit.call is loop.node and context.facts.undivided.is_unseen(fed)

@@ -260,7 +260,8 @@ def _is_same(context: Context, node: ast.AST) -> bool:
             if any(isinstance(context.values.callee(c), ast.ClassDef) for c in context.values.calls(node)):
                 return _is_of_seen_attribute(context, node)
             return context.holds_seen_attribute(node) or all(
-                b.kind != "parameter" or context.values.passed(b) for b in bindings
+                b.kind != "parameter" or isinstance(b.statement, ast.Lambda) or context.values.passed(b)
+                for b in bindings
             )
     if not isinstance(node, ast.Call):
         return True
@@ -275,7 +276,9 @@ def _is_same(context: Context, node: ast.AST) -> bool:
         context.values.callee(node), ast.ClassDef
     ):  # `Data().rows`, or `data = Data()`: its name is asked, too
         return _is_of_seen_attribute(context, node) or isinstance(context.syntax.parent[node], ast.Assign)
-    return context.is_builtin(node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple")
+    return context.is_builtin(
+        node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple", "sorted"
+    )
 
 
 def _is_of_seen_attribute(context: Context, e: ast.expr) -> bool:

@@ -67,6 +67,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import rates_of
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
@@ -81,12 +82,13 @@ def find(context: Context) -> Iterator[Violation]:
             if not isinstance(rate, (ast.Constant, ast.List, ast.Tuple)) and context.module.is_optimizer(
                 call
             ):
-                if not use.name_of(call) and (use.factor(rate) or 0) > 1:
+                first = first_rate(context, rate)
+                if not use.name_of(call) and (use.factor(first) or 0) > 1:
                     yield RESTRICTION.at(
                         context,
-                        rate,
+                        first,
                         "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
-                        fixes=[_fix(context, rate)] if use.factor(rate) == 2 else [],
+                        fixes=[_fix(context, first)] if use.factor(first) == 2 else [],
                     )
 
 

@@ -20,7 +20,7 @@ _LIMIT = 200
 
 def is_left(context: Context, call: ast.Call) -> bool:
     """Whether what a call makes, to be handed to a training or run by a session, stays in a list or under a name that nothing
-    reads, or has none, so that it never broadcasts."""
+    reads, or has none, so that it never broadcasts. A place that never runs reads nothing."""
     use = context.facts.horovod
     if not use.is_call(call, *HANDED):
         return False
@@ -38,6 +38,8 @@ def is_left(context: Context, call: ast.Call) -> bool:
 
 def _is_read(context: Context, name: ast.Name) -> bool:
     """Whether a list, or another value, goes anywhere from here: not where something is only put into it."""
+    if context.facts.never_run.is_at(name):
+        return False
     parent = context.syntax.parent
     method = parent.get(name)
     call = parent.get(method) if isinstance(method, ast.Attribute) else None

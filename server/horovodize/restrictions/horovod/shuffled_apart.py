@@ -210,6 +210,8 @@ def _parts(context: Context, node: ast.Subscript) -> ast.expr | None:
 
 def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
     """What puts rows into an order that each rank draws for itself: on their only way, or in their own place."""
+    while isinstance(rows, ast.Subscript) and isinstance(rows.slice, ast.Slice):
+        rows = rows.value  # the first of them: `rows[:n][hvd.rank()::hvd.size()]`
     for origin in context.values.origins(rows):
         made = origin.node
         chosen = made.slice if isinstance(made, ast.Subscript) else made

@@ -6,7 +6,7 @@ epoch, which takes as long as before. What counts epochs (schedules, patience) t
 
 ## When it is reported
 On the `steps_per_epoch` of a `fit` that is made without size(), where the rate grows by size(), over data without an end
-(`repeat()`), on the `steps` of an Estimator's training over such arrays (`num_epochs=None`), on the number of turns of loops
+(`repeat()`), on the `steps` of an Estimator's training over such data, on the number of turns of loops
 over such data (`take(n)`, or `range(n)` around `next(batches)`), and on the steps after which a `StopAtStepHook` ends.
 
 ## Quick fix
@@ -136,6 +136,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
@@ -144,15 +145,48 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.pipeline_counts import is_endless_after
-from horovodize.summary.syntax import argument, has_unpacking, is_one, says_none
+from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
+_BUILTINS = (
+    "int",
+    "len",
+    "round",
+    "max",
+    "min",
+    "sum",
+    "float",
+    "abs",
+    "sorted",
+    "open",
+    "list",
+    "set",
+    "str",
+    "enumerate",
+    "zip",
+)
+_LIBRARIES = (
+    "numpy.",
+    "argparse.",
+    "tensorflow.",
+    "absl.",
+    "os.",
+    "math.",
+    "json.",
+    "pandas.",
+    "glob.",
+    "h5py.",
+    "sklearn.",
+    "pathlib.",
+)
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not any(use.factor(rate) == 1 for _, rates in averaging(context) for rate in rates):
+    if not any(
+        use.factor(first_rate(context, rate)) == 1 for _, rates in averaging(context) for rate in rates
+    ):
         return
     yield from _fits(context)
     yield from _estimators(context)
@@ -219,8 +253,7 @@ def _estimators(context: Context) -> Iterator[Violation]:
         steps = training.steps or training.max_steps
         if steps is None or has_unpacking(training.call) or not is_of_one(context, steps) or is_one(steps):
             continue
-        made = context.values.calls(training.input_fn) if training.input_fn is not None else []
-        if not made or not all(_is_endless_input(context, call) for call in made):
+        if training.input_fn is None or not _is_endless_input_of(context, training.call, training.input_fn):
             continue
         if context.facts.horovod.runs(training.call):
             word = "steps" if steps is training.steps else "max_steps"
@@ -232,6 +265,22 @@ def _estimators(context: Context) -> Iterator[Violation]:
                 related=[context.related(steps, "the steps")],
                 fixes=[_fix(context, steps)],
             )
+
+
+def _is_endless_input_of(context: Context, place: ast.Call, given: ast.expr) -> bool:
+    """Whether what gives an Estimator its batches never ends: TensorFlow's functions of arrays, or one of the script's own,
+    also one that another function makes."""
+    values, pipelines = context.values, context.facts.feeding.kinds.pipelines
+    made = values.calls(given)
+    if made and all(_is_endless_input(context, call) for call in made):
+        return True
+    origins = [o.node for o in values.origins(given)]
+    for call in made:
+        if isinstance(maker := values.callee(call), FUNCTIONS):
+            origins += [o.node for e in values.returned(maker) for o in values.origins(e)]
+    given_by = [n for n in origins if isinstance(n, (*FUNCTIONS, ast.Lambda))]
+    batches = [e for f in given_by for e in ([f.body] if isinstance(f, ast.Lambda) else values.returned(f))]
+    return bool(batches) and all(is_endless_after(pipelines, place, e) for e in batches)
 
 
 def _is_endless_input(context: Context, call: ast.Call) -> bool:
@@ -250,7 +299,7 @@ def _fits(context: Context) -> Iterator[Violation]:
         if any(e is not None and not is_of_one(context, e) for e in (steps, epochs)) or is_one(steps):
             continue
         data, pipelines = argument(fit.call, "x", 0), context.facts.feeding.kinds.pipelines
-        if data is not None and is_endless_after(pipelines, fit.call, data):
+        if data is not None and (is_endless_after(pipelines, fit.call, data) or _is_repeated(context, data)):
             yield RESTRICTION.at(
                 context,
                 fit.call,
@@ -259,6 +308,13 @@ def _fits(context: Context) -> Iterator[Violation]:
                 related=[context.related(steps, "the steps")],
                 fixes=[_fix(context, steps)],
             )
+
+
+def _is_repeated(context: Context, data: ast.expr) -> bool:
+    """Whether some data is a share of the rank, and is repeated without end on one of its ways: `if training: … .repeat()`."""
+    calls = [n for n in context.values.depends([data], _LIMIT) if isinstance(n, ast.Call)]
+    endless = any(context.names.last(c.func) == "repeat" and not c.args and not c.keywords for c in calls)
+    return endless and any(context.names.last(c.func) == "shard" for c in calls)
 
 
 def _fix(context: Context, steps: ast.expr) -> Fix | None:
@@ -271,18 +327,40 @@ def _fix(context: Context, steps: ast.expr) -> Fix | None:
 
 
 def is_of_one(context: Context, number: ast.expr) -> bool:
-    """Whether a number is surely made without the number of ranks: of constants, and what they are computed to."""
+    """Whether a number is surely made without the number of ranks: of constants, what the script was started with, what it
+    reads, and what they are computed to."""
     nodes = list(context.values.depends([number], _LIMIT))
     if len(nodes) >= _LIMIT or context.facts.horovod.depends_on(number, "size", "local_size"):
         return False
-    return all(
-        not isinstance(n, ast.Call) or context.is_builtin(n.func, "int", "len", "round") for n in nodes
-    ) and all(
+    return all(not isinstance(n, ast.Call) or _is_seen(context, n) for n in nodes) and all(
         b.kind != "parameter" or context.values.passed(b)
         for n in nodes
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         for b in context.scopes.reaching(n)
     )
+
+
+def _is_seen(context: Context, call: ast.Call) -> bool:
+    """Whether nothing unseen computes what a call gives: it is of Python, of the script, or of a library without ranks."""
+    if context.is_builtin(call.func, *_BUILTINS) or context.values.callee(call) is not None:
+        return True
+    func = call.func
+    while isinstance(func, ast.Attribute):  # a method is as seen as what it is called on
+        if isinstance(func.value, ast.Call) or context.names.of(func) is not None:
+            break
+        func = func.value
+    name = context.names.of(func) or ""
+    if name:
+        return name.startswith(_LIBRARIES) and not name.startswith("os.env")
+    return isinstance(call.func, ast.Attribute) and (
+        isinstance(func, ast.Attribute) or _is_local(context, func)
+    )
+
+
+def _is_local(context: Context, e: ast.expr) -> bool:
+    """Whether a name stands for what the script has made, so that where that comes from is asked for, too."""
+    bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    return bool(bound) and all(b.kind != "import" for b in bound)
 
 
 RESTRICTION = Restriction(

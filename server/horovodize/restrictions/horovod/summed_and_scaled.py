@@ -6,8 +6,9 @@ The sum of N gradients is N times their average. With a rate that is multiplied 
 
 ## When it is reported
 On a wrapper with `op=hvd.Sum`, `op=hvd.Adasum` (also where an option chooses it) or `average=False` around an optimizer whose
-rate is multiplied by size(), or around a tape in a script with one such optimizer, unless something is divided by size(). Where
-the rate doesn't grow, the sum of means is right: it is the average at a rate of size() times.
+rate is multiplied by size(), or around a tape (or on the `allreduce` of gradients) in a script with one such optimizer, unless
+something is divided by size(). Where the rate doesn't grow, the sum of means is right: it is the average at a rate of size()
+times.
 
 ## Quick fix
 Leave `* hvd.size()` out of the rate.
@@ -99,6 +100,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
@@ -109,10 +111,14 @@ _OPS = ("Sum", "Adasum")
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    for wrapper in (*use.wrapped, *use.calls(*TAPES)):
+    for wrapper in (*use.wrapped, *use.calls(*TAPES), *by_hand(context)):
         if not sums(context, wrapper):
             continue
-        scaled = [r for r in _rates(context, wrapper) if use.factor(r) == 1 or _is_times_size(context, r)]
+        scaled = [
+            r
+            for r in (first_rate(context, r) for r in _rates(context, wrapper))
+            if use.factor(r) == 1 or _is_times_size(context, r)
+        ]
         if not scaled or _divides(context):
             continue
         op = argument(wrapper, "op") or argument(wrapper, "average")
@@ -124,6 +130,13 @@ def find(context: Context) -> Iterator[Violation]:
             related=[context.related(scaled[0], "the rate")],
             fixes=[_fix(context, scaled)],
         )
+
+
+def by_hand(context: Context) -> list[ast.Call]:
+    """The calls by which a script averages, or adds up, gradients itself."""
+    together = context.facts.collectives.all
+    calls = context.facts.horovod.calls("allreduce", "grouped_allreduce")
+    return [c for c in calls if c in together and together[c].trains]
 
 
 def _is_times_size(context: Context, rate: ast.expr) -> bool:
@@ -171,7 +184,9 @@ def _rates(context: Context, wrapper: ast.Call) -> list[ast.expr]:
 def _divides(context: Context) -> bool:
     """Whether anything is divided by the number of ranks: a loss may be."""
     return any(
-        isinstance(n.op, ast.Div) and context.facts.horovod.depends_on(n.right, "size", limit=50)
+        isinstance(n.op, ast.Div)
+        and not isinstance(n.right, ast.JoinedStr)  # a path
+        and context.facts.horovod.depends_on(n.right, "size", limit=50)
         for n in context.syntax.every(ast.BinOp)
     )
 

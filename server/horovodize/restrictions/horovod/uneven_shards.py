@@ -5,12 +5,12 @@ What is divided by `shard`, or by a slice of a stride, leaves some ranks with on
 rows more. Who has more batches waits for the others in its last steps: the job hangs, or ends with an error.
 
 ## When it is reported
-On a `fit`, or a loop around a wrapped tape, that goes through all that its rank was dealt by `shard(hvd.size(), hvd.rank())` or
-`rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of
-size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`.
-A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a
+On a `fit`, or a loop around a wrapped tape or a session's train op, that goes through all that its rank was dealt by
+`shard(hvd.size(), hvd.rank())` or `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts the
+rows before to a multiple of size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`. A
+warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a
 `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0
-alone finds and doesn't send.
+alone finds and doesn't send. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`.
 
 ## Quick fix
 None: usually `.repeat()` with `steps_per_epoch=steps // hvd.size()`, `.take(…)`, or rows cut to a multiple of `hvd.size()`.
@@ -189,13 +189,17 @@ from typing import TypeGuard
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.horovod_use import TAPES
-from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.numbers_of_steps import of_loop
+from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
+from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary import LoopKind
 from horovodize.summary.syntax import LOOPS, argument, has_unpacking
 
 _BOUNDING = ("take", "islice", "repeat", "cycle")
+_FITS = ("fit", "fit_generator")
 _LIMIT = 300
 _LEAVING = (ast.Break, ast.Return, ast.Raise)
 
@@ -204,11 +208,11 @@ def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if not use.calls("rank") or use.calls("join"):
         return
-    for site, reasons in _counted(context):
+    for site, data, reasons in _counted(context):
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
-        dealt = next((d for reason in reasons if (d := _dealt_at(context, reason)) is not None), None)
-        if dealt is None or _is_cut(context, dealt):
+        dealt = next((d for reason in reasons if (d := dealt_at(context, reason, data)) is not None), None)
+        if dealt is None or is_cut(context, dealt):
             continue
         yield RESTRICTION.at(
             context,
@@ -222,19 +226,16 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _chosen(context: Context) -> Iterator[Violation]:
     """What trains with other ranks for as many steps or epochs as its rank says."""
-    use, uniform = context.facts.horovod, context.facts.uniform
+    use, sessions = context.facts.horovod, {site for site, _ in _turns_of_sessions(context)}
     seen: set[ast.AST] = set()
-    for site, counts in _numbers(context):
+    for site, counts in [*_numbers(context), *_turns_of_sessions(context)]:
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
         for count in counts:
-            reasons = uniform.reasons(count)
-            if any(
-                isinstance(r, Unknown) for r in reasons
-            ):  # what isn't seen may be given the rank for something else
-                continue
-            asked = next((r.where for r in reasons if _is_of_rank(context, r)), None)
-            if asked is None or asked in seen or use.depends_on(count, "size", "local_size"):
+            asked = next(set_by_rank(context, count), None)
+            if asked is None and site not in sessions:
+                asked = _asked(context, count)
+            if asked is None or asked in seen:
                 continue
             seen.add(asked)
             yield RESTRICTION.at(
@@ -246,6 +247,17 @@ def _chosen(context: Context) -> Iterator[Violation]:
                 related=[context.related(asked, "this differs between ranks")],
             )
             break
+
+
+def _asked(context: Context, count: ast.expr) -> ast.AST | None:
+    """Where a number asks for the rank that is not made with the number of ranks, nor of anything unseen, which may be given
+    the rank for something else."""
+    reasons = context.facts.uniform.reasons(count)
+    if any(isinstance(r, Unknown) for r in reasons) or context.facts.horovod.depends_on(
+        count, "size", "local_size"
+    ):
+        return None
+    return next((r.where for r in reasons if _is_of_rank(context, r)), None)
 
 
 def _is_of_rank(context: Context, reason: Varies | Unknown) -> TypeGuard[Varies]:
@@ -279,6 +291,15 @@ def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         )
 
 
+def _turns_of_sessions(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """Runs of a session that train, and the numbers of the turns of the loops around."""
+    for training in context.loops if context.facts.horovod.wrapped else ():
+        if training.kind in (LoopKind.SESSION, LoopKind.MONITORED_SESSION):
+            loops = [loop for loop, _ in of_loop(context, training)]
+            turns = [e for loop in loops if isinstance(loop, ast.For) for e in _limits(context, loop.iter)]
+            yield training.node, turns
+
+
 def _limits(context: Context, data: ast.expr) -> list[ast.expr]:
     """The numbers by which calls that some data comes from end early: of `take`, `islice` and a `range` that all ranks count
     through, not one that size() deals out."""
@@ -303,24 +324,42 @@ def _fills_up(context: Context, taken: ast.Call) -> bool:
     )
 
 
-def _counted(context: Context) -> Iterator[tuple[ast.Call, Iterable[object]]]:
-    """What trains with other ranks, and why it may take other numbers of steps on them: its data, or its number of steps."""
+def _counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
+    """What trains with other ranks, what it goes through, and why it may take other numbers of steps on them."""
     together, uniform = context.facts.collectives.all, context.facts.uniform
     for fit in context.sites.fits:
-        data, steps = argument(fit.call, "x", 0), argument(fit.call, "steps_per_epoch")
-        if fit.call in together and fit.method == "fit" and not has_unpacking(fit.call):
-            if steps is not None:
-                yield fit.call, uniform.reasons(steps)
-            elif data is not None and not _is_bounded(context, data):
-                yield fit.call, uniform.number_reasons(data)
-    if not context.facts.horovod.calls(*TAPES):
-        return
-    for update in context.sites.updates:
-        ways = context.ways(update.call) if update.step_of is None else []
-        loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
-        if isinstance(loop, ast.For) and not any(isinstance(n, _LEAVING) for n in _own(loop)):
-            if not _is_bounded(context, loop.iter):
-                yield update.call, uniform.number_reasons(loop.iter)
+        data = argument(fit.call, "x", 0) or argument(fit.call, "generator")
+        steps = argument(fit.call, "steps_per_epoch", 1 if fit.method == "fit_generator" else None)
+        if fit.call not in together or fit.method not in _FITS or has_unpacking(fit.call):
+            continue
+        if steps is not None:
+            yield fit.call, steps, uniform.reasons(steps)
+        elif data is not None and not _is_bounded(context, data):
+            yield fit.call, data, [*uniform.number_reasons(data), *_of_sequence(context, data)]
+    for training in context.loops if context.facts.horovod.wrapped else ():
+        if training.kind is LoopKind.SESSION and training.node in together:
+            yield from _gone_through(context, training.node)
+    for update in context.sites.updates if context.facts.horovod.calls(*TAPES) else ():
+        if update.step_of is None:
+            yield from _gone_through(context, update.call)
+
+
+def _gone_through(context: Context, site: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
+    """The data that the innermost loop around a step goes through to its end."""
+    ways = context.ways(site)
+    loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
+    if isinstance(loop, ast.For) and not any(isinstance(n, _LEAVING) for n in _own(loop)):
+        if not _is_bounded(context, loop.iter):
+            yield site, loop.iter, context.facts.uniform.number_reasons(loop.iter)
+
+
+def _of_sequence(context: Context, data: ast.expr) -> Iterator[object]:
+    """The same of the length of a Sequence of the script's own."""
+    for made in context.values.calls(data):
+        if isinstance(owner := context.values.callee(made), ast.ClassDef):
+            for method in context.values.definitions.methods_of("__len__", frozenset([owner])):
+                for length in context.values.returned(method):
+                    yield from context.facts.uniform.reasons(length)
 
 
 def _is_bounded(context: Context, data: ast.expr) -> bool:
@@ -337,39 +376,6 @@ def _own(loop: ast.For) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, LOOPS):
             todo += ast.iter_child_nodes(node)
-
-
-def _dealt_at(context: Context, reason: object) -> ast.expr | None:
-    """The `shard`, or the slice of a stride, by which a rank takes its part."""
-    if not isinstance(reason, Varies) or reason.kind is not Source.HOST:
-        return None
-    child = reason.where
-    for a in context.syntax.ancestors(child):
-        if isinstance(a, ast.Call) and child is not a.func and context.names.last(a.func) == "shard":
-            return a
-        if isinstance(a, ast.Subscript) and isinstance(a.slice, ast.Slice):
-            return a if a.slice.step is not None and a.slice.upper is None else None
-        if isinstance(a, ast.stmt):
-            return None
-        child = a
-    return None
-
-
-def _is_cut(context: Context, dealt: ast.expr) -> bool:
-    """Whether what is divided was cut by the number of ranks before, or the script asks for the rest of a division by it."""
-    use, function = context.facts.horovod, context.syntax.function(dealt)
-    for asked in context.syntax.every(ast.If, ast.IfExp, ast.Assert):
-        parts = (n for n in ast.walk(asked.test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))
-        if context.syntax.function(asked) is function and any(
-            use.depends_on(n.right, "size", limit=60) for n in parts
-        ):
-            return True
-    if isinstance(dealt, ast.Call):
-        whole = dealt.func.value if isinstance(dealt.func, ast.Attribute) else dealt
-    else:
-        assert isinstance(dealt, ast.Subscript)
-        whole = dealt.value
-    return use.depends_on(whole, "size", "local_size", limit=300)
 
 
 RESTRICTION = Restriction(

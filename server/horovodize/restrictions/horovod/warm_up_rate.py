@@ -6,8 +6,8 @@ so given the rate of one process, it takes back the scaling of the optimizer, fo
 
 ## When it is reported
 On a constant `initial_lr` of `LearningRateWarmupCallback` or `LearningRateScheduleCallback` where the wrapped optimizer's rate
-is multiplied by size(), and on a `LearningRateScheduler` whose function gives constants there. Also, as information and once
-in a file, on one without `initial_lr`: Horovod requires it since 0.21.
+is multiplied by size(), and on a `LearningRateScheduler` whose function, or object, gives rates without size() there. Also, as
+information and once in a file, on one without `initial_lr`: Horovod requires it since 0.21.
 
 ## Quick fix
 Multiply `initial_lr` by `size()`, where it is what the optimizer's rate is without.
@@ -98,7 +98,7 @@ def find(context: Context) -> Iterator[Violation]:
         )
     for scheduler in context.module.calls_of(_SCHEDULER) if scaled else ():
         rates = _given_rates(context, scheduler)
-        if rates and all(map(_are_constants, rates)):
+        if rates and all(_is_of_one_process(context, rate) for rate in rates):
             yield RESTRICTION.at(
                 context,
                 scheduler,
@@ -123,16 +123,24 @@ def _given_rates(context: Context, scheduler: ast.Call) -> list[ast.expr]:
     origins = context.values.origins(schedule) if schedule is not None else []
     if len(origins) != 1 or origins[0].path:
         return []
-    function = origins[0].node
+    function: ast.AST | None = origins[0].node
     if isinstance(function, ast.Lambda):
         return [function.body]
+    if isinstance(function, ast.Call) and isinstance(
+        owner := context.values.callee(function), ast.ClassDef
+    ):  # an object that is called as a function
+        methods = list(context.values.definitions.methods_of("__call__", frozenset([owner])))
+        function = methods[0] if len(methods) == 1 else None
     return list(context.values.returned(function)) if isinstance(function, FUNCTIONS) else []
 
 
-def _are_constants(rate: ast.expr) -> bool:
+def _is_of_one_process(context: Context, rate: ast.expr) -> bool:
+    """Whether a rate is surely made without the number of ranks."""
     if isinstance(rate, ast.IfExp):
-        return _are_constants(rate.body) and _are_constants(rate.orelse)
-    return isinstance(rate, ast.Constant) and isinstance(rate.value, float)
+        return _is_of_one_process(context, rate.body) and _is_of_one_process(context, rate.orelse)
+    if isinstance(rate, ast.Constant):
+        return isinstance(rate.value, float)
+    return context.facts.horovod.factor(rate) == 0
 
 
 def _fix(context: Context, initial: ast.expr, scaled: list[ast.expr]) -> Fix | None:

@@ -8,9 +8,10 @@ folder in common it is the same.
 On `save`, `save_weights` and the like of models, savers, checkpoints and their managers, on files that are opened for writing,
 arrays, tables, pictures and texts that are saved (`np.save`, `to_csv`, `savefig`, `write_text`), on `ModelCheckpoint`,
 `CSVLogger` and `BackupAndRestore` in the callbacks of a `fit`, and on the folder that a `MonitoredTrainingSession` or an
-`Estimator` writes to, where every rank runs them with the same path. As information, on `TensorBoard` and summary writers: each
-process has an event file of its own, and TensorBoard shows them as one mixed run. Not under anything that may be a test of the
-rank (a decorator may be one), nor with a path that can't be followed, that is temporary or that lines are only appended to.
+`Estimator` writes to (its own, or its `RunConfig`'s, unless that lets rank 0 alone save), where every rank runs them with the
+same path. As information, on `TensorBoard` and summary writers: each process has an event file of its own, and TensorBoard
+shows them as one mixed run. Not under anything that may be a test of the rank (a decorator may be one), nor with a path that
+can't be followed, that is temporary or that lines are only appended to.
 
 ## Quick fix
 Put `if hvd.rank() == 0:` before a call that is a statement, and before the `append` of a callback; in a list of callbacks,
@@ -169,9 +170,8 @@ from horovodize.summary.syntax import argument, position, says_none
 _V1 = "tensorflow.compat.v1.train."
 _FUNCTIONS = {  # and which argument is the path
     _V1 + "MonitoredTrainingSession": ("checkpoint_dir", 2),
-    "tensorflow.estimator.Estimator": ("model_dir", 1),
-    "tensorflow.compat.v1.estimator.Estimator": ("model_dir", 1),
 }
+_ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
 _SAVERS = {
     MODEL: ("filepath", 0),  # also of models that only a `fit` shows to be such
     "tensorflow.train.Checkpoint": ("file_prefix", 0),
@@ -193,7 +193,8 @@ _EVENTS = {
 _TENSORBOARD = "tensorflow.keras.callbacks.TensorBoard"
 _TEXT = ("format", "join", "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
          "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
-_SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.")
+_SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.",
+         "tensorflow.flags.", "tensorflow.compat.v1.flags.")  # fmt: skip
 _PLAIN = ("str", "int", "float", "format", "len", "range", "enumerate", "round")
 
 
@@ -285,6 +286,7 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             path = argument(call, keyword, at)
             if path is not None:
                 yield call, path
+    yield from _of_estimators(context)
     fitted = {context.text(f.model) for f in context.sites.fits}
     for call in context.sites.method_calls("save", "save_weights"):
         assert isinstance(call.func, ast.Attribute)
@@ -302,6 +304,29 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
         path = argument(call, *kind) if kind is not None else None
         if path is not None:
             yield call, path
+
+
+def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Estimators, and the folders that they write to: their own, or that of their configuration. Not where that lets some ranks
+    save no checkpoints (`save_checkpoints_steps=500 if hvd.rank() == 0 else None`)."""
+    for call in context.module.calls_of(*_ESTIMATORS):
+        config = argument(call, "config", 2)
+        made = context.values.calls(config) if config is not None else []
+        runs = [c for c in made if context.names.last(c.func) == "RunConfig"]
+        path = argument(call, "model_dir", 1)
+        if path is None and len(runs) == 1:
+            path = argument(runs[0], "model_dir", 0)
+        if path is not None and not any(_is_saved_by_some(context, run) for run in runs):
+            yield call, path
+
+
+def _is_saved_by_some(context: Context, run: ast.Call) -> bool:
+    """Whether the rank decides when a configuration saves."""
+    given = [argument(run, word) for word in ("save_checkpoints_steps", "save_checkpoints_secs")]
+    return any(
+        isinstance(n, ast.IfExp) and context.facts.rank_tests.may_decide(n.test)
+        for n in context.values.depends([e for e in given if e is not None], 100)
+    )
 
 
 def _files(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -362,13 +387,27 @@ def _is_same(context: Context, path: ast.expr) -> bool:
                 if binding.kind == "parameter" and not context.values.passed(binding):
                     if not context.holds_seen_attribute(node):
                         return False
-                if binding.kind == "import" and not binding.imported.startswith(
-                    ("os", "argparse", "pathlib", "absl", "horovod")
+                if (
+                    binding.kind == "import"
+                    and not binding.imported.startswith(("os", "argparse", "pathlib", "absl", "horovod"))
+                    and not _is_in_flags(context, node)
                 ):
                     return False
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "argv", "pid"):
             return False
     return True
+
+
+def _is_in_flags(context: Context, name: ast.Name) -> bool:
+    """Whether a name is the beginning of `tf.flags.FLAGS`, or of a module that this is asked of by another name."""
+    full = context.names.of(name) or ""
+    around: ast.AST = name
+    while isinstance(parent := context.syntax.parent.get(around), ast.Attribute):
+        around = parent
+        full = context.names.of(parent) or ""
+        if context.facts.horovod.is_flags(parent):
+            return True
+    return full in ("tensorflow", "tensorflow.compat.v1")
 
 
 def _is_text(context: Context, call: ast.Call) -> bool:

@@ -1,0 +1,64 @@
+"""Where a rank takes its part of some data, by `shard` or by a slice of a stride (HVD323)."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.restrictions.context import Context
+
+_LIMIT = 300
+
+
+def dealt_at(context: Context, reason: object, data: ast.expr) -> ast.expr | None:
+    """The `shard`, or the slice of a stride, by which a rank takes its part of some data; also in a class or a function that is
+    given the rank."""
+    if not isinstance(reason, Varies) or reason.kind is not Source.HOST:
+        return None
+    child = reason.where
+    for a in context.syntax.ancestors(child):
+        if isinstance(a, ast.Call) and child is not a.func and context.values.callee(a) is not None:
+            for n in context.values.depends([data], _LIMIT):
+                if isinstance(n, ast.expr) and _is_part_of_rank(context, n):
+                    return n
+            return None
+        if isinstance(a, (ast.Call, ast.Subscript)) and _is_part(context, a, child):
+            return a
+        if isinstance(a, ast.stmt) or (isinstance(a, ast.Subscript) and isinstance(a.slice, ast.Slice)):
+            return None
+        child = a
+    return None
+
+
+def _is_part(context: Context, a: ast.Call | ast.Subscript, rank: ast.AST) -> bool:
+    """Whether a call is a `shard` that is given something, or an expression takes every so manieth row from there on."""
+    if isinstance(a, ast.Call):
+        return rank is not a.func and context.names.last(a.func) == "shard"
+    return isinstance(a.slice, ast.Slice) and a.slice.step is not None and a.slice.upper is None
+
+
+def _is_part_of_rank(context: Context, n: ast.expr) -> bool:
+    """Whether an expression is the part of a rank that it is given by a name."""
+    if isinstance(n, ast.Call) and context.names.last(n.func) == "shard":
+        return any(context.facts.rank_tests.is_rank(e) for e in n.args)
+    if not isinstance(n, ast.Subscript) or not isinstance(n.slice, ast.Slice) or n.slice.lower is None:
+        return False
+    return _is_part(context, n, n.slice) and context.facts.rank_tests.is_rank(n.slice.lower)
+
+
+def is_cut(context: Context, dealt: ast.expr) -> bool:
+    """Whether what is divided was cut by the number of ranks before, or the script asks for the rest of a division by it."""
+    use, function = context.facts.horovod, context.syntax.function(dealt)
+    for asked in context.syntax.every(ast.If, ast.IfExp, ast.Assert):
+        parts = (n for n in ast.walk(asked.test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))
+        if context.syntax.function(asked) is function and any(
+            use.depends_on(n.right, "size", limit=60) for n in parts
+        ):
+            return True
+    if isinstance(dealt, ast.Call):
+        whole = dealt.func.value if isinstance(dealt.func, ast.Attribute) else dealt
+    else:
+        assert isinstance(dealt, ast.Subscript)
+        whole = dealt.value
+    return use.depends_on(whole, "size", "local_size", limit=300)

@@ -1,0 +1,95 @@
+"""Whether anything may give all ranks the same weights before they train (HVD306)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.sent_weights import is_left
+from horovodize.summary.syntax import argument
+
+# What bears such a name may give all ranks the same weights.
+_SAME = re.compile(
+    r"roadcast|seed|set_weights|restore|assign|elastic|load_(weights|model|check|state|var|param|pretrained)|from_pretrained"
+)
+_LOADS = re.compile(r"load|restore|set_weights|assign")
+_VALUES = (
+    "broadcast",
+    "broadcast_object",
+)  # they give a value; what puts it into weights has another of these names
+
+
+def may_start_alike(context: Context, *but: str) -> bool:
+    """Whether anything may give all ranks the same weights, calls of `but` aside."""
+    sending = {call.func for call in context.facts.horovod.calls(*but)}
+    named = (node for node in _named(context) if node not in sending)
+    return any(_may_make_same(context, node) for node in named) or _has_seeded_weights(context)
+
+
+def _named(context: Context) -> Iterator[ast.expr]:
+    """What is read and bears a name that may give all ranks the same weights."""
+    for name in context.module.loads:
+        if _SAME.search(name):
+            yield from context.module.loads.get(name)
+
+
+def _may_make_same(context: Context, node: ast.expr) -> bool:
+    """Whether that is so: not where one rank alone loads or restores, nor where only a number is sent."""
+    use, tests = context.facts.horovod, context.facts.rank_tests
+    call = context.syntax.parent.get(node)
+    if isinstance(call, ast.Call) and call.func is node and use.is_call(call, *_VALUES):
+        return False
+    if isinstance(call, ast.Call) and call.func is node and is_left(context, call):
+        return False
+    if isinstance(call, ast.Call) and call.func is node and _sends_no_model(context, call):
+        return False
+    if context.facts.never_run.is_at(node) or _seeds_no_weights(context, node):
+        return False
+    alone = tests.deciding(node) is not None
+    return not (alone and _LOADS.search(context.names.last(node)))
+
+
+def _sends_no_model(context: Context, call: ast.Call) -> bool:
+    """Whether a broadcast sends what an optimizer keeps, and nothing else."""
+    given = (
+        argument(call, "variables", 0) if context.facts.horovod.is_call(call, "broadcast_variables") else None
+    )
+    if isinstance(given, ast.Call) and not given.args:
+        given = given.func
+    if not isinstance(given, ast.Attribute) or given.attr not in ("variables", "weights"):
+        return False
+    made = context.values.calls(given.value)
+    return bool(made) and all(context.module.is_optimizer(c) for c in made)
+
+
+def _seeds_no_weights(context: Context, node: ast.expr) -> bool:
+    """Whether a seed is another on each rank, or seeds something else than TensorFlow; a number so called is only asked for,
+    or given to what shuffles rows."""
+    seeding = context.syntax.parent.get(node)
+    if isinstance(seeding, ast.Call) and seeding.func is node and context.names.last(node).endswith("seed"):
+        by_rank = any(
+            context.facts.horovod.depends_on(e, "rank", "local_rank", limit=60)
+            for e in (*seeding.args, *(k.value for k in seeding.keywords))
+        )
+        return by_rank or context.names.of(node) == "random.seed"
+    if not context.names.last(node).endswith("seed") or not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    parent = context.syntax.parent.get(node)
+    if isinstance(parent, ast.Compare):
+        return True
+    call = context.syntax.parent.get(parent) if isinstance(parent, ast.keyword) else parent
+    return (
+        isinstance(call, ast.Call)
+        and call.func is not node
+        and context.names.last(call.func) in ("shuffle", "list_files")
+    )
+
+
+def _has_seeded_weights(context: Context) -> bool:
+    return any(
+        k.arg == "seed" and "initializer" in (context.names.of(call.func) or "").lower()
+        for call in context.syntax.calls
+        for k in call.keywords
+    )
