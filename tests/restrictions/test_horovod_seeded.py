@@ -583,3 +583,29 @@ def test_the_same_rows_through_a_lambda() -> None:
     assert rows in same
     assert "HVD320" in codes(same)
     assert "HVD320" not in codes(same.replace(", seed=1", ""))
+
+
+TWICE = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+
+def train(rate):
+    return hvd.DistributedOptimizer(tf.train.AdamOptimizer(rate * hvd.size()))
+
+
+hvd.init()
+train(0.1)
+train(0.2)
+"""
+
+
+def test_a_rate_that_has_grown_before_it_is_passed_or_in_its_schedule() -> None:
+    assert "HVD309" not in codes(TWICE)
+    assert "HVD309" in codes(changed(TWICE, ("train(0.2)", "train(0.2 * hvd.size())")))
+    decayed = changed(
+        TWICE,
+        ("    return hvd", "    rate = tf.train.exponential_decay(rate, step, 100, 0.9)\n    return hvd"),
+    )
+    assert "HVD309" not in codes(decayed)
+    assert "HVD309" in codes(changed(decayed, ("decay(rate,", "decay(0.1 * hvd.size(),")))

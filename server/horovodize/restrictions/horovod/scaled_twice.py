@@ -83,13 +83,36 @@ def find(context: Context) -> Iterator[Violation]:
                 call
             ):
                 first = first_rate(context, rate)
-                if not use.name_of(call) and (use.factor(first) or 0) > 1:
+                if not use.name_of(call) and (
+                    (use.factor(first) or 0) > 1 or _is_scaled_before(context, rate)
+                ):
                     yield RESTRICTION.at(
                         context,
                         first,
                         "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
                         fixes=[_fix(context, first)] if use.factor(first) == 2 else [],
                     )
+
+
+def _is_scaled_before(context: Context, rate: ast.expr) -> bool:
+    """Whether a rate is size() times one that has grown already: of a schedule, or that a call passes for a parameter."""
+    use = context.facts.horovod
+    for made in (o.node for o in context.values.origins(rate) if not o.path):
+        if not isinstance(made, ast.BinOp) or not isinstance(made.op, ast.Mult):
+            continue
+        for one, other in ((made.left, made.right), (made.right, made.left)):
+            if use.is_call(other, "size") and any((use.factor(e) or 0) > 0 for e in _before(context, one)):
+                return True
+    return False
+
+
+def _before(context: Context, rate: ast.expr) -> Iterator[ast.expr]:
+    """What a rate is before it grows: each that calls pass for a parameter, or the first one of a schedule."""
+    bound = context.scopes.reaching(rate) if isinstance(rate, ast.Name) else []
+    if bound and all(b.kind == "parameter" for b in bound):
+        yield from (first_rate(context, e) for b in bound for e in context.values.passed(b))
+    else:
+        yield first_rate(context, rate)
 
 
 def _fix(context: Context, rate: ast.expr) -> Fix | None:
