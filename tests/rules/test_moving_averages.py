@@ -10,6 +10,7 @@ from horovodize.plan import Plan
 
 from .dividing import TAPE
 from .pairs import TF, changes, check, only, plan_of, untouched
+from .sessions import LOSS
 
 HEAD = TAPE + "slow = tf.keras.Sequential([])\nds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
 LOOP = "for i, (x, y) in enumerate(ds):\n    loss = step(x, y)\n"
@@ -561,3 +562,24 @@ def test_weights_of_a_graph_that_each_step_shrinks_shrink_as_much() -> None:
 )
 def test_masks_and_what_comes_otherwise_stay(made: str, run: str) -> None:
     assert made in plan_of(SHRUNK.format(made, run)).text
+
+
+@pytest.mark.parametrize(
+    ("averaged", "is_sent"),
+    [
+        ("tf.trainable_variables()", False),
+        ("", False),
+        ("[loss]", True),
+        ("[loss, *tf.trainable_variables()]", True),
+    ],
+)
+def test_averages_of_the_weights_alone_are_the_same_on_all_ranks(averaged: str, is_sent: bool) -> None:
+    text = plan_of(
+        LOSS
+        + AVERAGE
+        + "train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
+        + f"kept = ema.apply({averaged})\n"
+        + "sess = tf.Session()\nsess.run(tf.global_variables_initializer())\n"
+        + "for i in range(500):\n    sess.run([train, kept], {x: draw()})\nshow()\n"
+    ).text
+    assert (text.count("hvd.broadcast_global_variables") == 2) is is_sent

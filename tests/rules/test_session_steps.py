@@ -654,3 +654,54 @@ def test_where_a_loop_goes_on_from_what_a_graph_has_counted_it_is_said(
     plan = plan_of(LOSS + COUNTED.format(restored=restored) + loop)
     assert "900 // hvd.size()" in plan.text
     assert any("as many ranks as the run had" in n.message for n in plan.notes) is told
+
+
+COLLECTED = """\
+import numpy as np
+import tensorflow as tf
+rows = np.load("x.npy")
+def inputs():
+    value = tf.train.slice_input_producer([tf.constant(rows)], shuffle=True)
+    return tf.train.batch(value, batch_size=8)
+def measure(x):
+    loss = {loss}
+    {put}
+    tf.add_to_collection("losses", 0.01 * tf.nn.l2_loss(tf.trainable_variables()[0]))
+    return tf.add_n(tf.get_collection({key}))
+x = {x}
+train = tf.train.GradientDescentOptimizer(0.1).minimize(measure(x))
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+tf.train.start_queue_runners(sess)
+for i in range(1000):
+    sess.run(train{fed})
+"""
+MEASURE = "tf.reduce_mean(tf.square(tf.layers.dense(x, 1)))"
+PUT_IN = 'tf.add_to_collection("losses", loss)'
+ALL_ROWS = {"x": "tf.placeholder(tf.float32, [None, 3])", "fed": ", {x: rows}"}
+
+
+@pytest.mark.parametrize(
+    ("loss", "put", "key"),
+    [
+        (MEASURE, PUT_IN, '"losses"'),
+        ("tf.losses.mean_squared_error(x[:, :1], tf.layers.dense(x, 1))", "pass", '"losses"'),
+        (MEASURE, "tf.add_to_collection(tf.GraphKeys.LOSSES, loss)", "tf.GraphKeys.LOSSES"),
+    ],
+)
+def test_a_loss_is_what_a_graph_has_collected(loss: str, put: str, key: str) -> None:
+    """As in CIFAR-10's tutorial: it was refused as a step without rows."""
+    text = plan_of(COLLECTED.format(loss=loss, put=put, key=key, x="inputs()", fed="")).text
+    assert "GradientDescentOptimizer(0.1 * hvd.size())" in text
+    assert "for i in range(1000 // hvd.size()):" in text
+
+
+def test_rows_of_a_collected_loss_are_divided_where_each_step_sees_all_of_them() -> None:
+    text = plan_of(COLLECTED.format(loss=MEASURE, put=PUT_IN, key='"losses"', **ALL_ROWS)).text
+    assert "sess.run(train, {x: share_rows(rows)})" in text
+    assert "GradientDescentOptimizer(0.1))" in text
+
+
+def test_a_sum_among_collected_losses_is_no_mean() -> None:
+    source = COLLECTED.format(loss=MEASURE.replace("_mean", "_sum"), put=PUT_IN, key='"losses"', **ALL_ROWS)
+    refused(source, "HVD006", "something beside it")

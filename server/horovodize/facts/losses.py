@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from horovodize.facts.contexts import Context, home, passed
+from horovodize.facts.graph_collections import collected, is_collection
 from horovodize.facts.over_rows import Over, added, axis_of, elementwise, flips, heaviest, reduced, same
 from horovodize.facts.own_layers import methods_called
 from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
@@ -125,7 +126,7 @@ class Losses:
                     return of if isinstance(e.slice, ast.Constant) and e.slice.value == 0 else Over.NONE
                 return of
             case ast.List() | ast.Tuple():
-                return added([self.over(x, context) for x in e.elts])
+                return self._added(e.elts, [self.over(x, context) for x in e.elts])
             case ast.expr():
                 inner = [self.over(c, context) for c in ast.iter_child_nodes(e) if isinstance(c, ast.expr)]
                 return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
@@ -133,24 +134,29 @@ class Losses:
                 return Over.NONE
 
     def _name(self, e: ast.Name, context: Context) -> Over:
-        found = []
+        found = list[Over]()
+        parts = list[ast.expr | None]()
         for b in self.module.scopes.reaching(e):
             place = home(self.module, b, e, context)
+            value = b.value
             if b.kind == "parameter":
                 value = passed(self.module, b, place) if place is not None else None
                 outer = place.outer if place is not None else None
                 found.append(
                     self.over(value, outer) if value is not None and outer is not None else Over.NONE
                 )
-            elif b.kind == "augment" and b.value is not None:
-                found.append(self._augmented(b.value, place or context))
-            elif b.value is not None:
-                listed = [self._part_of(b.value, b.path, place or context)]
-                if isinstance(b.value, ast.List) and not b.path:
+            elif b.kind == "augment" and value is not None:
+                found.append(self._augmented(value, place or context))
+            elif value is not None:
+                listed = [self._part_of(value, b.path, place or context)]
+                if isinstance(value, ast.List) and not b.path:
                     listed += (self.over(x, place or context) for x in self._appended(e))
                 found.append(added(listed) if len(listed) > 1 else listed[0])
+            else:
+                continue
+            parts.append(value)
         if len(found) > 1 and any(b.kind == "augment" for b in self.module.scopes.reaching(e)):
-            return added(found)
+            return self._added(parts, found)
         return same(found)
 
     def _appended(self, name: ast.Name) -> list[ast.expr]:
@@ -218,10 +224,7 @@ class Losses:
         if a in _BY_ROW and b in _BY_ROW and self._is_turned(left) is not self._is_turned(right):
             return Over.COUPLED  # each row with each other one
         if issubclass(op, (ast.Add, ast.Sub)):
-            weighty = [x for x, s in ((a, left), (b, right)) if x is Over.NONE and not self._is_number(s)]
-            if Over.SUM in (a, b) and weighty:
-                return Over.SUM_AND_MORE
-            return added([a, b])
+            return self._added([left, right], [a, b])
         if issubclass(op, ast.Div) and b is Over.COUNT:
             return {Over.SUM: Over.MEAN, Over.MEAN: Over.UNKNOWN}.get(a, a)
         if issubclass(op, ast.Mult) and Over.COUNT in (a, b):
@@ -241,6 +244,13 @@ class Losses:
             and self.names.last(e.func) == "transpose"
             and argument(e, "perm", 1) is None
         )
+
+    def _added(self, parts: Sequence[ast.expr | None], found: list[Over]) -> Over:
+        """What a sum of several values is: a penalty of weights beside a sum over rows is more than one number more."""
+        more = (e for e, of in zip(parts, found, strict=True) if of is Over.NONE and e is not None)
+        if Over.SUM in found and not all(map(self._is_number, more)):
+            return Over.SUM_AND_MORE
+        return added(found)
 
     def _meets_weights(self, inner: list[Over], parts: list[ast.expr]) -> bool:
         """Whether the rows meet weights that have a row for each of them."""
@@ -317,6 +327,9 @@ class Losses:
                 return Over.NONE
             within = context.calling(callee, e)
             return same([self.over(r, within) for r in self.values.returned(callee)])
+        if is_collection(self.module, e):
+            losses = collected(self.module, e)
+            return self._added(losses, [self.over(v, self._of_function(v, context)) for v in losses])
         given = arguments(e)
         inner = [self.over(a, context) for a in given]
         if Over.COUPLED in inner:
@@ -361,7 +374,7 @@ class Losses:
             op = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult}.get(last, ast.Div)
             return self._operation(op, e.args[0], e.args[1], context)
         if last == "add_n":
-            return added(inner)
+            return added(inner)  # of one list
         if last in _MEANS | _SUMS:
             return reduced(inner[0] if inner else Over.NONE, e, last in _MEANS)
         if last == "l2_loss":

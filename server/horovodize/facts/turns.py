@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from horovodize.facts.contexts import Context, home, in_turn, passed
 from horovodize.facts.fixed_values import FixedValues
 from horovodize.facts.games import is_game
+from horovodize.facts.graph_collections import collected, is_collection
 from horovodize.facts.loop_changes import LoopChanges
 from horovodize.facts.one_turn import OneTurn
 from horovodize.facts.shapes import Shapes
@@ -396,11 +397,23 @@ class Turns:
             return Part.DEALT, ()
         if isinstance(callee, CALLABLES):
             return self._run(e, callee, context)
+        if is_collection(self.module, e):
+            return self._collected(e, context)
         if isinstance(callee, ast.ClassDef):
             return Part.NUMBER, ()
         if name.startswith(LIBRARIES) or self.module.scopes.is_builtin(e.func):
             return self._pure(e, given, context, last)
         return self._unknown(e, given, context, last)
+
+    def _collected(self, e: ast.Call, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
+        found = [self._part(v, context.elsewhere(v, self.syntax)) for v in collected(self.module, e)]
+        if not found:
+            self.unseen[e] = None
+            return Part.UNSEEN, ()
+        for part, places in found:
+            if part is Part.ROWS:
+                self._meet(places)
+        return max(Part.COMPUTED if part is Part.ROWS else part for part, _ in found), ()
 
     def _pure(
         self, e: ast.Call, given: list[ast.expr], context: Context, last: str

@@ -14,7 +14,7 @@ from horovodize.rules.statistics import may_have_statistics
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run, made_default
-from horovodize.summary.syntax import FUNCTIONS, Loop, end, position
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument, end, position
 
 _BROADCAST = f"{CORE}.broadcast_global_variables(root_rank=0)"
 _AVERAGES = ("batch_norm", "UPDATE_OPS", "assign_moving_average", "ExponentialMovingAverage")
@@ -96,8 +96,28 @@ def after_session_loops(draft: Draft, trainings: list[Run]) -> None:
 def _keeps_averages(draft: Draft) -> bool:
     """Whether a graph keeps moving averages of what its batches are like."""
     return may_have_statistics(draft) or any(
-        isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in _AVERAGES
+        isinstance(n, (ast.Name, ast.Attribute))
+        and draft.names.last(n) in _AVERAGES
+        and not _averages_weights(draft, n)
         for n in draft.syntax.nodes
+    )
+
+
+def _averages_weights(draft: Draft, name: ast.Name | ast.Attribute) -> bool:
+    """Whether it makes a moving average of what is trained alone, which is the same on all ranks: `average.apply(weights)`."""
+    made = draft.syntax.parent.get(name)
+    if draft.names.last(name) != "ExponentialMovingAverage" or not isinstance(made, ast.Call):
+        return False
+    applies = [
+        c
+        for c in draft.sites.method_calls("apply")
+        if isinstance(c.func, ast.Attribute) and made in draft.values.calls(c.func.value)
+    ]
+    given = [e for c in applies if (e := argument(c, "var_list", 0)) is not None]
+    weights = (draft.values.calls(e) for e in given)
+    return bool(applies) and all(
+        made_by and all(draft.names.last(c.func) == "trainable_variables" for c in made_by)
+        for made_by in weights
     )
 
 
