@@ -6,6 +6,12 @@ import textwrap
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .pairs import changes, check, doubts, only, plan_of, refused
 from .sessions import BUILT, INIT, LOOP, LOSS, RUN
 
@@ -705,3 +711,32 @@ def test_rows_of_a_collected_loss_are_divided_where_each_step_sees_all_of_them()
 def test_a_sum_among_collected_losses_is_no_mean() -> None:
     source = COLLECTED.format(loss=MEASURE.replace("_mean", "_sum"), put=PUT_IN, key='"losses"', **ALL_ROWS)
     refused(source, "HVD006", "something beside it")
+
+
+IN_A_GRAPH = """\
+import tensorflow as tf
+rows = tf.constant(list(range(64)))
+w = tf.Variable(0.0)
+opt = tf.train.GradientDescentOptimizer(0.1)
+def body(i):
+    {step}
+    return i + 1
+train = tf.while_loop(lambda i: i < 40, body, [0])
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+print(sess.run(train))
+"""
+
+
+def test_a_loop_of_the_graph_that_trains_is_refused() -> None:
+    """Its run was put under `if hvd.rank() == 0:` with what it prints: rank 0 waited for the others."""
+    source = IN_A_GRAPH.format(step="opt.minimize(tf.square(w - tf.cast(rows[i], tf.float32)))")
+    refused(source, "HVD202", "the loop is in the graph")
+
+
+def test_a_loop_of_the_graph_that_only_computes_is_none() -> None:
+    source = (
+        IN_A_GRAPH.format(step="tf.print(i)") + "train_op = opt.minimize(tf.square(w))\nsess.run(train_op)\n"
+    )
+    result = distribute(summarize(Document(source)), Options())
+    assert not isinstance(result, Refusal) or all("in the graph" not in r.message for r in result.reasons)

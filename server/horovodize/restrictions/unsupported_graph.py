@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
 from horovodize.summary.estimators import CANNED, RUN_CONFIG, Estimators
-from horovodize.summary.syntax import argument, says_none
+from horovodize.summary.syntax import CALLABLES, argument, says_none
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
 _MASTERS = {
@@ -45,6 +45,11 @@ _BY_A_LIBRARY = (
     "one of `tf.train`"
 )
 
+_IN_A_GRAPH = (
+    "the loop is in the graph, where its steps can't be divided, and a run of it can't be told from others; let Python run the "
+    "steps, `for i in range(n): session.run(train_op)`"
+)
+
 # What takes steps, where it is run with a function that `K.function` makes.
 _STEPS = ("get_updates", "apply_gradients", "minimize")
 _BY_A_FUNCTION = (
@@ -69,9 +74,20 @@ def find_in_graphs(context: Context) -> Iterator[Found]:
         made = context.values.depends(run, 400)
         if any(isinstance(n, ast.Call) and context.names.last(n.func) in _STEPS for n in made):
             yield call, _BY_A_FUNCTION
+    for call in context.module.calls_called("while_loop"):
+        if _trains_in_graph(context, call):
+            yield call, _IN_A_GRAPH
     for call in context.sites.graph_minimizes:
         if isinstance(call.func, ast.Attribute) and _is_external(context, call.func.value):
             yield call, _BY_A_LIBRARY
+
+
+def _trains_in_graph(context: Context, loop: ast.Call) -> bool:
+    """Whether the body of `tf.while_loop(test, body, values)` takes training steps."""
+    body = argument(loop, "body", 1)
+    made = [o.node for o in context.values.origins(body)] if body is not None else []
+    functions = [f for f in made if isinstance(f, CALLABLES)]
+    return any(context.syntax.inside(op, f) for op in context.sites.graph.train_ops for f in functions)
 
 
 def _is_external(context: Context, optimizer: ast.expr) -> bool:
