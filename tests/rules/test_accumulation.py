@@ -262,3 +262,29 @@ def test_what_is_gathered_by_a_cursor_that_goes_round_is_not_divided_and_said() 
 def test_what_is_measured_by_a_cursor_beside_a_step_is_not_gathered() -> None:
     plan = plan_of(BY_CURSOR.format(run="loss", fed=", {x: draw()}"))
     assert not any("`at` selects the batches" in note.message for note in plan.notes)
+
+
+def test_an_event_among_updates_comes_as_often_as_they_do() -> None:
+    """What it shows is there with each of them."""
+    source = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+opt = tf.keras.optimizers.SGD(0.05)
+updates = 0
+for epoch in range(3):
+    sums = [tf.zeros_like(v) for v in model.trainable_variables]
+    for i, (a, b) in enumerate(tf.data.Dataset.from_tensor_slices((x, y)).batch(4)):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(a) - b) ** 2) / 4
+        sums = [s + g for s, g in zip(sums, tape.gradient(loss, model.trainable_variables))]
+        if (i + 1) % 4 == 0:
+            clipped, norm = tf.clip_by_global_norm(sums, 1.0)
+            opt.apply_gradients(zip(clipped, model.trainable_variables))
+            updates += 1
+            sums = [tf.zeros_like(v) for v in model.trainable_variables]
+            if updates % 8 == 0:
+                print("update", updates, float(norm))
+"""
+    assert "if updates % max(1, 8 // hvd.size()) == 0" in plan_of(source).text

@@ -461,3 +461,42 @@ def test_what_makes_up_for_the_beginning_of_an_average_of_gradients_counts_a_ran
 def test_a_rate_by_hand_goes_by_the_steps_of_all_ranks(factor: str) -> None:
     text = plan_of(BY_HAND.format(f"rate = 0.1 * {factor}\n        w.assign_sub(rate * g)")).text
     assert "t * hvd.size()" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("tf.Variable(0.0, trainable=False)", " * hvd.size()"),
+        ("self.add_weight(name='steps', shape=(), initializer='zeros', trainable=False)", " * hvd.size()"),
+        ("self.add_weight(name='steps', shape=(), initializer='zeros')", ""),  # it may be trained
+    ],
+)
+def test_a_count_that_a_model_keeps_as_a_weight_is_told(made: str, told: str) -> None:
+    source = f"""\
+import numpy as np
+import tensorflow as tf
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.body = tf.keras.layers.Dense(1)
+        self.steps = {made}
+
+    def call(self, x):
+        return self.body(x)
+
+    def train_step(self, data):
+        x, y = data
+        self.steps.assign_add(1.0)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self(x) - y) ** 2) * tf.exp(-self.steps / 50.0)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {{"loss": loss}}
+
+
+net = Net()
+net.compile(tf.keras.optimizers.SGD(0.02))
+net.fit(np.load("x.npy"), np.load("y.npy"), batch_size=8)
+"""
+    assert f"self.steps.assign_add(1.0{told})" in plan_of(source).text

@@ -112,3 +112,37 @@ net.fit(np.load("x.npy"), np.load("y.npy"), batch_size=8)
 """
     asked = [c for c in plan_of(program).changes if "each rank sets this by its own rows" in c.doubt]
     assert len(asked) == asks
+
+
+HARD = """\
+import numpy as np
+import tensorflow as tf
+
+rng = np.random.RandomState(0)
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+hard = np.ones(len(x))
+for epoch in range(4):
+    order = {order}
+    for i in range(0, len(x), 8):
+        rows = order[i : i + 8]
+        model.train_on_batch(x[rows], y[rows])
+        hard[rows] = np.abs(model.predict_on_batch(x[rows]) - y[rows])[:, 0] + 1e-3
+    print(hard.mean())
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "asks"),
+    [
+        ("rng.choice(len(x), len(x), p=hard / hard.sum())", 1),
+        ("np.argsort(-hard)", 1),
+        ("hard.argsort()", 1),
+        ("rng.permutation(len(x))", 0),
+        ("np.argsort(y[:, 0])", 0),
+    ],
+)
+def test_what_rows_are_drawn_by_is_asked_about(order: str, asks: int) -> None:
+    plan = plan_of(HARD.format(order=order))
+    assert sum("each rank fills this in" in c.doubt for c in plan.changes) == asks

@@ -335,7 +335,7 @@ class Counters:
         return self._by_variable[made]
 
     def _find_variable(self, made: ast.Call) -> Counter | None:
-        if self.names.of(made.func) not in VARIABLES:
+        if self.names.of(made.func) not in VARIABLES and not _is_added_to_layer(made):
             return None
         if made in self.graph_counts.global_step_variables:
             return self._global_step
@@ -422,6 +422,13 @@ class Counters:
         ):
             return None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(self.feeding.drivers))
+
+
+def _is_added_to_layer(made: ast.Call) -> bool:
+    """`self.add_weight(name="step", initializer="zeros", trainable=False)` of a layer or a model"""
+    func, trained = made.func, argument(made, "trainable")
+    is_kept = isinstance(trained, ast.Constant) and trained.value is False
+    return isinstance(func, ast.Attribute) and func.attr == "add_weight" and is_kept
 
 
 def within(called: str, call: ast.Call) -> ast.expr | None:

@@ -135,15 +135,20 @@ def turns_of_what_is_shown(draft: Draft, test: ast.expr) -> int:
     for name in read if isinstance(event, ast.If) else ():
         bindings = draft.module.scopes.reaching(name) if isinstance(name.ctx, ast.Load) else []
         turns = [
-            _turns_of(draft, b.statement) for b in bindings if not draft.syntax.inside(b.statement, event)
+            _turns_of(draft, b.statement, event)
+            for b in bindings
+            if not draft.syntax.inside(b.statement, event)
         ]
         found += [max(turns)] if turns and all(turns) else []
     return max(found)
 
 
-def _turns_of(draft: Draft, statement: ast.AST) -> int:
-    """How many turns there are between two times that a statement runs, where it goes with updates; 0 if it comes else."""
+def _turns_of(draft: Draft, statement: ast.AST, event: ast.AST) -> int:
+    """How many turns there are between two times that a statement runs, where it goes with updates; 0 if it comes else, or with
+    those that an event goes with."""
     for decision, _ in draft.syntax.conditions(statement):
+        if draft.syntax.inside(event, decision):
+            continue
         modulos = [
             n for n in ast.walk(decision.test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)
         ]

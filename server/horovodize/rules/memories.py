@@ -19,20 +19,23 @@ from horovodize.summary.syntax import Loop
 _WHAT = "Let all ranks remember the same of the rows"
 _WHY = "A loss that is made with what a rank has missed trains for another aim."
 _ASKED = (
-    "each rank fills this in for the rows that it is dealt, and later losses are made with it: that is right where its rows "
-    "stay its own in all epochs; else exchange what the ranks filled in after each epoch (`hvd.allgather`)"
+    "each rank fills this in for the rows that it is dealt, and later losses are made with it, or rows drawn by it: that is "
+    "right where its rows stay its own in all epochs; else exchange what the ranks filled in after each epoch (`hvd.allgather`)"
 )
 _MOVED = (
     "each rank moves parts of this on by its own rows, and later losses are made with it: it differs more and more between the "
     "ranks; let all ranks move it on by the rows of all (`hvd.allgather`)"
 )
+_SORTING = ("argsort", "argpartition")
+_DRAWING = ("choice", "choices", "multinomial")
+_CHANCES = ("p", "weights", "cum_weights", "pvals")
 
 
 def ask(draft: Draft) -> None:
     if draft.in_graph or any(draft.facts.steps.game(u.call) for u in draft.sites.updates):
         return  # what a rank's own game gave
     found = [f for f in _filled(draft) if _is_by_own_rows(draft, f[1]) and _is_kept(draft, *f)]
-    used = used_in_losses(draft) if found else set()
+    used = used_in_losses(draft) | _choosing(draft) if found else set()
     read = {made for n in used if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
     for memory, given in found:
         if made_of(draft, memory) & read and draft.once("memory", draft.syntax.statement(given[0])):
@@ -61,6 +64,17 @@ def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
             yield call.func.value, [*call.args]
 
 
+def _choosing(draft: Draft) -> set[ast.AST]:
+    """What rows are drawn by, or taken in the order of: `rng.choice(n, 8, p=hard / hard.sum())`, `np.argsort(losses)`."""
+    given: list[ast.expr | None] = []
+    for call in draft.syntax.calls:
+        name = draft.names.last(call.func)
+        if name in _SORTING:
+            given += [*call.args[:1], call.func.value if isinstance(call.func, ast.Attribute) else None]
+        given += [k.value for k in call.keywords if name in _DRAWING and k.arg in _CHANCES]
+    return set(draft.values.depends([e for e in given if e is not None], 400))
+
+
 def _moves(draft: Draft, given: ast.expr) -> bool:
     """Whether what a call is given is added to what is there, or the like: `centers.scatter_sub(differences)`."""
     call = draft.syntax.parent[given]
@@ -76,7 +90,9 @@ def _is_kept(draft: Draft, memory: ast.expr, given: list[ast.expr]) -> bool:
     """Whether what is filled in with steps was there before their loop: it isn't made again in each turn."""
     turns = _loops(draft, given[0])
     made = [m for m in made_of(draft, memory) if not isinstance(m, ast.Constant)]
-    training = {loop for u in draft.sites.updates for loop in _loops(draft, u.call)}
+    steps = [u.call for u in draft.sites.updates]
+    steps += [f.call for f in draft.sites.fits if f.method == "train_on_batch"]
+    training = {loop for step in steps for loop in _loops(draft, step)}
     innermost = {next((loop for f in way for loop in f.loops), None) for way in draft.drive.ways(given[0])}
     return (
         bool(turns & training & innermost)

@@ -218,12 +218,22 @@ def _layers(draft: Draft, call: ast.Call) -> Iterator[ast.FunctionDef | ast.Asyn
 
 def is_one_number(draft: Draft, variable: ast.expr) -> bool:
     """Whether a variable begins with a number: it stays one."""
-    begins = [
-        argument(made, "initial_value", 0)
-        for made in made_of(draft, variable)
-        if isinstance(made, ast.Call) and draft.names.of(made.func) in _VARIABLES
-    ]
-    return bool(begins) and all(e is not None and _is_number(draft, e) for e in begins)
+    calls = [made for made in made_of(draft, variable) if isinstance(made, ast.Call)]
+    begins = [argument(made, "initial_value", 0) for made in calls if draft.names.of(made.func) in _VARIABLES]
+    weights = [made for made in calls if draft.names.last(made.func) == "add_weight"]
+    return (
+        bool(begins or weights)
+        and all(e is not None and _is_number(draft, e) for e in begins)
+        and all(map(_is_number_of_layer, weights))
+    )
+
+
+def _is_number_of_layer(made: ast.Call) -> bool:
+    """`self.add_weight(name="step", shape=(), initializer="zeros", trainable=False)`"""
+    shape, begins, trained = (argument(made, name) for name in ("shape", "initializer", "trainable"))
+    is_scalar = shape is None or (isinstance(shape, (ast.Tuple, ast.List)) and not shape.elts)
+    is_steady = isinstance(begins, ast.Constant) and begins.value in ("zeros", "ones", "zero", "one")
+    return is_scalar and is_steady and isinstance(trained, ast.Constant) and trained.value is False
 
 
 def _is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
