@@ -877,3 +877,13 @@ def test_how_often_a_critic_is_trained_in_a_round_stays(times: str, beside: str,
     text = plan_of("n_critic = 5\n" + ROUND.format(times=times, beside=beside)).text
     assert (f"    for _ in range({times}):\n" not in text) is divided
     assert ("Adam(1e-4 * hvd.size())" in text) is divided
+
+
+@pytest.mark.parametrize("loaded", ["feed.valid()", "loader.load(rows)"])
+def test_validation_data_that_cant_be_divided_are_gone_through_whole(loaded: str) -> None:
+    """Of fewer steps on the same data all ranks took the same first ones, and early stopping went by those."""
+    data = "ds = tf.data.Dataset.range(9).repeat().batch(3)\n"
+    fit = f"model.fit(ds, steps_per_epoch=300, validation_data={loaded}, validation_steps=200)\n"
+    plan = plan_of(KERAS + data + fit)
+    assert f"validation_data={loaded}, validation_steps=200" in plan.text
+    assert "steps_per_epoch=300 // hvd.size()" in plan.text

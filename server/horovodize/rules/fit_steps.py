@@ -98,8 +98,8 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if counts_a_share(draft, steps):
         return
     kind = feeding(draft).kinds.of(data)
-    if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING) or isinstance(data, ast.Tuple):
-        return
+    if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING, Kind.UNKNOWN) or isinstance(data, ast.Tuple):
+        return  # what can't be divided is validated on whole: of fewer steps all ranks would take the same first ones
     if kind is Kind.DATASET:
         edits = _share_endless(draft, data) or wrap(draft, data, "shard_stream", "K4")
         if edits:
