@@ -239,3 +239,43 @@ def test_what_decides_how_a_count_goes_on_by_which_a_loop_is_left_is_rank_0s_too
         "import os, pickle\nimport numpy as np\n" + BUILT + "sess = tf.Session()\n" + INIT + COUNTERS
     ).text
     assert "best = from_root(best)\nwait = from_root(wait)\n" in text
+
+
+BY_EPOCH = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+opt = tf.keras.optimizers.SGD(0.01)
+x = np.load("x.npy")
+rows = iter(tf.data.Dataset.from_tensor_slices((x, x)).repeat().batch(16))
+path = tf.train.latest_checkpoint("kept")
+{}
+while epoch <= 3:
+    a, b = next(rows)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(a) - b) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    step += 1
+    epoch = step // 40 + 1
+    if step % 20 == 0:
+        model.save_weights("kept/e_%d_%d" % (epoch, step))
+"""
+NAMED = (
+    "epoch, step = (int(path.split('_')[1]), int(path.split('_')[2])) if path is not None else (1, 0)",
+    "if path is not None:\n    epoch, step = int(path.split('_')[1]), int(path.split('_')[2])\nelse:\n    epoch, step = 1, 0",
+)
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_an_epoch_that_is_computed_of_a_step_that_was_read_ends_the_loop(named: str) -> None:
+    """Both are rank 0's: on a host without the checkpoint the step went on from 0, and the epoch with it. Nothing is asked: the
+    step counts those of all ranks."""
+    plan = plan_of(BY_EPOCH.format(named))
+    assert "epoch = hvd.broadcast_object(epoch)\nstep = hvd.broadcast_object(step)\n" in plan.text
+    assert "    step += hvd.size()\n    epoch = step // 40 + 1\n" in plan.text
+    assert not [change for change in plan.changes if change.doubt]
+
+
+def test_a_step_that_always_begins_at_the_first_is_not_sent() -> None:
+    """Near miss."""
+    assert "broadcast_object" not in plan_of(BY_EPOCH.format("epoch, step = 1, 0")).text

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
-from horovodize.rules import resume, told
+from horovodize.rules import read_before, resume, told
 from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
@@ -242,6 +242,7 @@ def _draw_alike(draft: Draft, test: ast.expr) -> None:
 def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     """What the test of a loop goes by from before the loop; what comes up in it, all ranks test together."""
     _draw_alike(draft, loop.test)
+    read_before.agree_on_head(draft, loop)
     found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
     before = [r for r in found if not draft.syntax.inside(r.where, loop)]
     used = [r for r in before if r.kind in _WHERE_USED]

@@ -32,9 +32,27 @@ _PLAIN = (
 def agree(draft: Draft, decided: ast.expr) -> None:
     """Sends what `decided`, in a loop, goes by and what was read before it."""
     loops = draft.syntax.loops(decided)
-    if not loops or draft.syntax.function(decided) is not draft.syntax.function(loops[-1]):
-        return
-    outermost = loops[-1]
+    if loops and draft.syntax.function(decided) is draft.syntax.function(loops[-1]):
+        _agree(draft, decided, loops[-1])
+
+
+def agree_on_head(draft: Draft, loop: ast.While) -> None:
+    """The same of a loop's head, where each turn sets what it reads by something else that was read before: `while epoch < 3:`,
+    and `epoch = step // 100` in it."""
+    read = {n.id for n in ast.walk(loop.test) if isinstance(n, ast.Name)}
+    set_here = (s for s in ast.walk(loop) if isinstance(s, ast.Assign))
+    by = {
+        n.id
+        for s in set_here
+        if any(isinstance(t, ast.Name) and t.id in read for t in s.targets)
+        for n in ast.walk(s.value)
+        if isinstance(n, ast.Name)
+    }
+    if by - read:
+        _agree(draft, loop.test, loop)
+
+
+def _agree(draft: Draft, decided: ast.expr, outermost: Loop) -> None:
     found = {r for r in differing(draft, decided) if _is_read_before(draft, r, outermost)}
     if not found or not can_agree(draft, outermost) or not draft.can_insert(outermost):
         return

@@ -288,7 +288,7 @@ def ends_by_stored(draft: Draft, driver: Driver) -> bool:
     for test, operators in tests:
         sides = faced(test, operators)
         if sides is not None:
-            counter = draft.facts.counters.of(sides[0])
+            counter = _counter_behind(draft, sides[0], driver)
             goes_on = counter is not None and (counter.stored or counter in draft.facts.counters.of_rows)
             if goes_on and counter is not None and driver in counter.drivers:
                 if any(_is_measured(amount_of(place)) for place in counter.advances):
@@ -297,6 +297,22 @@ def ends_by_stored(draft: Draft, driver: Driver) -> bool:
                 draft.decide(loop, Fewer("G6"))
                 return True
     return False
+
+
+def _counter_behind(draft: Draft, e: ast.expr, driver: Driver) -> Counter | None:
+    """The count that an expression is; or, of an epoch that each turn computes, `epoch = step // 100 + 1`, the one of steps."""
+    known = draft.facts.counters
+    bound = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    here = [
+        b.value
+        for b in bound
+        if draft.syntax.inside(b.statement, driver.loop) and b.kind == "assign" and not b.path
+    ]
+    if known.of(e) is not None or len(here) != 1 or here[0] is None:
+        return known.of(e)
+    read = [known.of(n) for n in ast.walk(here[0]) if isinstance(n, (ast.Name, ast.Attribute))]
+    found = {c for c in read if c is not None}
+    return found.pop() if len(found) == 1 else None
 
 
 def _is_measured(amount: ast.expr | None) -> bool:
