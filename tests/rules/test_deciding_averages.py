@@ -131,6 +131,36 @@ def test_a_loop_whose_head_asks_for_the_loss_of_its_last_step() -> None:
     assert "while mean_over_ranks(loss) > 0.01:" in text
 
 
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("loss > 5", "mean_over_ranks(loss) > 5"),
+        ("loss > kept", "mean_over_ranks(loss) > mean_over_ranks(kept)"),
+    ],
+)
+def test_a_rate_falls_by_the_loss_of_all_ranks(test: str, after: str) -> None:
+    """Nothing is asked: with the batch of all ranks, this is what one process would have measured."""
+    falls = f"if {test}:\n        opt.learning_rate.assign(opt.learning_rate / 2)\n    kept = float(loss)"
+    plan = plan_of("kept = 9.0\n" + STEPS.format(falls))
+    assert f"    if {after}:\n" in plan.text
+    assert not [change for change in plan.changes if change.doubt]
+
+
+def test_two_windows_of_losses_by_which_a_rate_falls() -> None:
+    """Both are those of as many rows; the list is emptied on all ranks, and its length tells them so."""
+    falls = (
+        "losses.append(float(loss))\n    if len(losses) > 40 and np.mean(losses[-20:]) > np.mean(losses[-40:-20]):\n"
+        "        opt.learning_rate.assign(opt.learning_rate / 2)\n        losses = []"
+    )
+    text = plan_of("losses = []\n" + STEPS.format(falls)).text
+    few, many = "max(1, 20 // hvd.size())", "max(1, 40 // hvd.size())"
+    first, second = (
+        f"mean_over_ranks(np.mean(losses[-{few}:]))",
+        f"mean_over_ranks(np.mean(losses[-{many}:-{few}]))",
+    )
+    assert f"    if len(losses) > {many} and {first} > {second}:\n" in text
+
+
 def test_a_loss_that_is_a_sum_is_left_to_any_rank() -> None:
     text = plan_of(STEPS.format("if loss < 0.01:\n        break").replace("reduce_mean", "reduce_sum")).text
     assert "mean_over_ranks" not in text

@@ -19,7 +19,7 @@ from horovodize.rules.mixtures import WHAT, WHY, is_moving_average, mix_number
 from horovodize.rules.own_measures import leaves
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import FUNCTIONS, Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop, position
 
 _MEANS = ("mean", "nanmean", "average", "reduce_mean")
 
@@ -28,6 +28,11 @@ def decide_alike(draft: Draft, test: ast.expr) -> bool:
     """Lets ranks decide a test by the means of the moving averages in it, and of the losses of a step; whether it is the same
     on all ranks then."""
     own = {leaf: is_number for leaf, is_number in leaves(draft, test, number=False) if differing(draft, leaf)}
+    windows = [w for w in (_window(draft, e) for e in own) if w is not None]
+    lengths = {
+        f"len({ast.unparse(held)})" for held, _ in windows
+    }  # the same where the test is, which may empty the list
+    own = {leaf: is_number for leaf, is_number in own.items() if ast.unparse(leaf) not in lengths}
     if not all(own.values()) or not own or keras_session.is_wanted(draft) or not can_agree(draft, test):
         return False
     if not all(_kept_by(draft, e) or _window(draft, e) or is_trained(draft, e) for e in own):
@@ -45,7 +50,7 @@ def forget_as_fast(draft: Draft) -> None:
         loop for d in drivers for way in draft.drive.ways(d.loop) for frame in way for loop in frame.loops
     ]  # an epoch may be the last, too
     for loop in dict.fromkeys([*(d.loop for d in drivers), *around]):
-        for test in _ends(draft, loop):
+        for test in _tests(draft, loop):
             for e in means.numbers_in(draft, test):
                 b, last = _kept_by(draft, e), _window(draft, e)
                 if last is not None:
@@ -57,34 +62,41 @@ def forget_as_fast(draft: Draft) -> None:
                     mix_number(draft, ast.unparse(kept), _mixed(b.value), _adds(b))
 
 
-def _ends(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
-    """What decides when a loop ends: its head, and the tests of what leaves it."""
+def _tests(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
+    """What decides when a loop ends, its head and the tests of what leaves it, or is decided in it by means of all ranks."""
     if isinstance(loop, ast.While):
         yield loop.test
-    for leaving in exits(loop):
-        yield from tests(draft.syntax, leaving, loop)
+    ends = [test for leaving in exits(loop) for test in tests(draft.syntax, leaving, loop)]
+    settled = {e for e, _ in draft.settled if isinstance(e, ast.expr) and loop in draft.syntax.loops(e)[:1]}
+    yield from dict.fromkeys([*ends, *sorted(settled, key=position)])
 
 
-def _window(draft: Draft, e: ast.expr) -> tuple[ast.expr, ast.Constant] | None:
-    """The list, and how many of its last, of `np.mean(losses[-40:])` where each step appends one; None for anything else."""
+def _window(draft: Draft, e: ast.expr) -> tuple[ast.expr, list[ast.Constant]] | None:
+    """The list, and how many of its last, of `np.mean(losses[-40:])` where each step appends one, or of those before the last,
+    `losses[-80:-40]`; None for anything else."""
     if not isinstance(e, ast.Call) or draft.names.last(e.func) not in _MEANS or len(e.args) != 1:
         return None
     match e.args[0]:
-        case ast.Subscript(
-            value=ast.Name() | ast.Attribute() as held,
-            slice=ast.Slice(
-                lower=ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as last), upper=None, step=None
-            ),
-        ):
+        case ast.Subscript(value=ast.Name() | ast.Attribute() as held, slice=ast.Slice(step=None) as part):
+            ends = [_of_last(end) for end in (part.lower, part.upper) if end is not None]
+            numbers = [n for n in ends if n is not None]
             grows = growing(draft, held)
             appends = [c for c in grows if isinstance(c.func, ast.Attribute) and c.func.attr == "append"]
             each = len(grows) == len(appends) == 1
             each = each and _is_in_each_turn(draft, draft.syntax.statement(grows[0]), ast.unparse(held))
-            return (held, last) if each and isinstance(last.value, int) and last.value > 1 else None
+            return (held, numbers) if each and part.lower is not None and len(numbers) == len(ends) else None
     return None
 
 
-def _look_at_as_many(draft: Draft, test: ast.expr, held: ast.expr, last: ast.Constant) -> None:
+def _of_last(end: ast.expr) -> ast.Constant | None:
+    """`40` of `-40`, an end of a slice."""
+    match end:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number) as last) if number > 1:
+            return last
+    return None
+
+
+def _look_at_as_many(draft: Draft, test: ast.expr, held: ast.expr, last: list[ast.Constant]) -> None:
     """The last steps of a rank that stand for as many rows, and the tests of whether there are so many yet."""
     if not counted.is_by_step(draft, growing(draft, held)[0]):  # type: ignore[arg-type]
         return
@@ -93,7 +105,7 @@ def _look_at_as_many(draft: Draft, test: ast.expr, held: ast.expr, last: ast.Con
         for n in ast.walk(test)
         if isinstance(n, ast.Compare) and ast.unparse(n.left) == f"len({ast.unparse(held)})"
     ]
-    for number in (last, *(n for n in tested if isinstance(n, ast.Constant))):
+    for number in (*last, *(n for n in tested if isinstance(n, ast.Constant))):
         draft.change("G7", number, WHAT, WHY, counted.over_ranks(draft, number, "G7"))
 
 

@@ -16,7 +16,7 @@ from horovodize.rules.draft import Draft
 def is_trained(draft: Draft, e: ast.expr) -> bool:
     """Whether a number is the loss of a step, a mean over the rows of its batch; before the first step, a number."""
     run = draft.facts.counters.fetched.run_of(e)
-    given = [o.node for o in draft.values.origins(run[1] if run is not None else e)]
+    given = _made_of(draft, run[1] if run is not None else e)
     trained = set[ast.AST]()
     for site in _sites(draft):
         if Over.MEAN in (draft.facts.batches.of(site).over, draft.facts.steps.of(site).over):
@@ -24,6 +24,20 @@ def is_trained(draft: Draft, e: ast.expr) -> bool:
             trained |= {o.node for loss in losses for o in draft.values.origins(loss) if not o.path}
     measured = [n for n in given if not isinstance(n, ast.Constant)]
     return bool(measured) and trained.issuperset(measured)
+
+
+def _made_of(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.AST]:
+    """Where a number comes from, also by `float(loss)` and `loss.numpy()`."""
+    found = list[ast.AST]()
+    for o in draft.values.origins(e):
+        match o.node:
+            case ast.Call(func=ast.Name(id="float"), args=[inner]) if depth:
+                found += _made_of(draft, inner, depth - 1)
+            case ast.Call(func=ast.Attribute(value=inner, attr="numpy" | "item"), args=[]) if depth:
+                found += _made_of(draft, inner, depth - 1)
+            case node:
+                found.append(node)
+    return found
 
 
 def _sites(draft: Draft) -> list[ast.Call]:

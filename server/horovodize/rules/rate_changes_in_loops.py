@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import means, rates_by_step, resume
+from horovodize.rules import deciding_averages, means, rates_by_step, resume
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
@@ -53,7 +53,9 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
         resume.agree_on_restored(draft, decision.test)
         if cause_of(draft, decision.test, loop) is Cause.COUNT:
             continue
-        if not means.decide_alike(draft, decision.test):
+        if not means.decide_alike(draft, decision.test) and not deciding_averages.decide_alike(
+            draft, decision.test
+        ):
             agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
 
 
