@@ -333,19 +333,37 @@ def test_a_function_for_training_and_evaluation_divides_for_the_call_that_trains
             "i = tf.estimator.inputs.numpy_input_fn(a, b)\ne.train(i)\ne.evaluate(i)\n",
             "every rank trains on all of it",
         ),
-        (
-            "i = tf.estimator.inputs.numpy_input_fn(a, b)\ne.train(i, steps=9)\ne.evaluate(i)\n",
-            "the steps are divided",
-        ),
         ("e.train(tf.compat.v1.estimator.inputs.pandas_input_fn(f, f.pop('y')))\n", "changed while"),
         ("from m import i\ne.train(i)\n", "can't be seen what this input function gives"),
-        ("def i():\n    return read(), labels()\ne.train(i, steps=9)\n", "every rank gets the same batches"),
     ],
 )
 def test_what_is_not_divided_is_told(source: str, said: str) -> None:
     plan = plan_of(MODEL + MADE + source)
     assert [said in n.message for n in plan.notes if n.rule == "E1"] == [True]
     assert "shard" not in plan.text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "i = tf.estimator.inputs.numpy_input_fn(a, b)\ne.train(i, steps=9)\ne.evaluate(i)\n",
+        "def i():\n    return read(), labels()\ne.train(i, steps=9)\n",
+        "def make(rows, training):\n    def i():\n        ds = tf.data.Dataset.from_tensor_slices(rows)\n"
+        "        return ds.shuffle(9, seed=1).batch(3) if training else ds.batch(3)\n    return i\n"
+        "e.train(make(a, True), steps=9)\ne.evaluate(make(b, False))\n",
+    ],
+)
+def test_steps_that_are_divided_and_may_see_the_same_batches_on_all_ranks_are_asked_about(
+    source: str,
+) -> None:
+    """It was a note, while the rate had grown for batches of size() ranks."""
+    asked = [
+        change.doubt
+        for change in plan_of(MODEL + MADE + source).changes
+        if change.rule == "E1" and change.doubt
+    ]
+    assert len(asked) == 1
+    assert "every rank gets the same batches" in asked[0]
 
 
 def test_arrays_that_may_be_a_dict_are_asked_about() -> None:

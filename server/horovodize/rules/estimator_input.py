@@ -23,7 +23,10 @@ _DOUBT = "it can't be seen whether this is one array (or a dict of several, whic
 _SHARED = "evaluations or predictions get this input function, too, so it is not divided"
 _UNSEEN = "it can't be seen what this input function gives, so it is not divided"
 _POPPED = "these arrays are changed while they are passed, so they are not divided"
-_STEPS = "the steps are divided, but unless it draws at random, every rank gets the same batches"
+_STEPS = (
+    "the steps are divided and the rate grows, but unless it draws at random, every rank gets the same batches; let it give "
+    "each rank its own for training, `dataset.shard(hvd.size(), hvd.rank())`"
+)
 _EVERYTHING = "every rank trains on all of it"
 
 
@@ -50,9 +53,11 @@ def _tell(draft: Draft, training: Training, reason: str) -> None:
     at = training.input_fn
     assert at is not None
     counted = not (is_none(training.steps) and is_none(training.max_steps))
-    if not counted:
+    if counted:
+        draft.ask("E1", at, _WHAT, _WHY, f"{reason}: {_STEPS}")
+    else:
         strong.leave(draft, [at])
-    draft.note("E1", at, f"{reason}: {_STEPS if counted else _EVERYTHING}")
+        draft.note("E1", at, f"{reason}: {_EVERYTHING}")
 
 
 def _feed(draft: Draft, known: Estimators, feeds: list[ast.expr]) -> None:
