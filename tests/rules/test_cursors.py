@@ -65,7 +65,6 @@ def test_a_cursor_over_what_is_evaluated_is_left_alone() -> None:
             sess.run(train, {x: rows[start:start + 64]})
             start += 64
         """,
-        "pos = 0\nfor step in range(500):\n    sess.run(train, {x: rows[pos:pos + 9]})\n    pos = (pos + 9) % len(rows)\n",
         # moved on before it selects
         "k = 0\nfor step in range(500):\n    k += 1\n    sess.run(train, {x: rows[k]})\n",
         # not in every turn
@@ -571,3 +570,51 @@ def test_a_cursor_that_a_checkpoint_keeps_counts_the_steps_of_all_ranks(
     assert "at = own_step * 8 % len(rows)" in text
     assert "step += hvd.size()" in text
     assert "ranks" not in text[text.index("while step") :]
+
+
+# ---------------------------------------------------------------------- what begins again
+
+
+@pytest.mark.parametrize("rows_", ["len(rows)", "640", "rows.shape[0]"])
+@pytest.mark.parametrize("moved", ["cursor + 64", "64 + cursor"])
+def test_a_cursor_that_comes_round(rows_: str, moved: str) -> None:
+    """The batches of the ranks come round where its own do."""
+    divided(
+        f"cursor = 0\nfor i in range(500):\n    sess.run(train, {{x: rows[cursor : cursor + 64]}})\n"
+        f"    cursor = ({moved}) % {rows_}\n",
+        f"cursor = 0\nfor i in range(500 // hvd.size()):\n"
+        f"    own_cursor = (cursor * hvd.size() + hvd.rank() * 64) % {rows_}\n"
+        f"    sess.run(train, {{x: rows[own_cursor : own_cursor + 64]}})\n    cursor = ({moved}) % {rows_}\n",
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_ranks_come_round_to_what_one_process_did(rank: int) -> None:
+    loop = (
+        "def taken(n, size):\n    got = []\n    i = 0\n    for _ in range(600):\n        {}\n"
+        "        i = (i + size) % len(rows)\n    return got\n"
+    )
+    plan = plan_of(OPENED + loop.format("sess.run(train, {x: rows[i:i + size]})"))
+    text = plan.text[plan.text.index("def taken") :].replace("sess.run(train, {x: ", "got.append(")
+    scope = {"hvd": dividing.Rank(rank, 3), "rows": list(range(100))}
+    exec(text.replace("})", ")"), scope)
+    starts = [k * 7 % 100 for k in range(600)][rank::3]
+    assert scope["taken"](0, 7) == [scope["rows"][k : k + 7] for k in starts]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        "cursor = (cursor + n) % len(rows)\n    rows = more(rows)",
+        "cursor = (2 * cursor + 64) % len(rows)",
+        "cursor = (cursor + 64) % len(rows)\n    if cursor == 0:\n        np.random.shuffle(rows)",
+    ],
+)
+def test_a_cursor_that_comes_round_otherwise_is_left(moved: str) -> None:
+    """Near misses: of other rows each time, by other steps, and where something else goes by it."""
+    plan = plan_of(
+        OPENED
+        + "n, cursor = 64, 0\nfor i in range(500):\n    sess.run(train, {x: rows[cursor : cursor + 64]})\n"
+        f"    {moved}\n"
+    )
+    assert "own_cursor" not in plan.text

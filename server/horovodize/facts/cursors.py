@@ -29,12 +29,14 @@ class Cursor:
     step       by how much each turn moves it on, where that is the same in every turn, and after all that it selects; else
                None. Then also:
     first      its value before the loop's first turn
+    rows       the number at which it begins again at 0: `len(x)` of `start = (start + n) % len(x)`; None where it doesn't
     uses       what it is used for in the loop's body
     ends       the reads of another variable that goes with it and is where its batch ends: `x[start:end]`"""
 
     name: str
     step: ast.expr | None = None
     first: ast.expr | None = None
+    rows: ast.expr | None = None
     uses: Uses = field(default_factory=Uses)
     ends: tuple[ast.Name, ...] = ()
 
@@ -339,10 +341,13 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     reads = [*uses.selecting, *(t.call for t in uses.told)]
     if uses.mixed or not reads:
         return None
-    step = _added(statement)
+    step, rows = _goes_round(statement) or (_added(statement), None)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     of = feeding.variables.of
-    if step is None or sum(of(n) == name for n in stored) != 1 or names_in(step) & {n.id for n in stored}:
+    given = {name for e in (step, rows) if e is not None for name in names_in(e)}
+    if step is None or sum(of(n) == name for n in stored) != 1 or given & {n.id for n in stored}:
+        return None
+    if rows is not None and (aside is not None or uses.counting):  # `if start == 0: shuffle(x)`
         return None
     if any(end(use) > position(statement) for use in reads) or _is_carried(feeding, body, name):
         return None
@@ -354,7 +359,7 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     if not firsts or len(firsts) != len(before) or len({ast.unparse(f) for f in firsts}) != 1:
         return None
     first = firsts[0]
-    return Cursor(name, step, first, uses) if _is_fixed(first) else None
+    return Cursor(name, step, first, rows, uses) if _is_fixed(first) else None
 
 
 def _is_carried(feeding: Feeding, body: list[ast.AST], name: str) -> bool:
@@ -371,6 +376,30 @@ def _added(statement: ast.stmt) -> ast.expr | None:
     """`n` of `i += n`, `i = i + n`."""
     moved_on = added(statement)
     return moved_on.value if moved_on is not None and _is_fixed(moved_on.value) else None
+
+
+def _goes_round(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """`n` and `len(x)` of `i = (i + n) % len(x)`."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.BinOp(left=ast.BinOp(op=ast.Add(), left=left, right=right), op=ast.Mod(), right=rows),
+        ):
+            by = right if isinstance(left, ast.Name) and left.id == name else left
+            other = left if by is right else right
+            goes_on = isinstance(other, ast.Name) and other.id == name and _is_fixed(by)
+            return (by, rows) if goes_on and (_is_fixed(rows) or _is_length(rows)) else None
+    return None
+
+
+def _is_length(e: ast.expr) -> bool:
+    """`len(x)`, `x.shape[0]`"""
+    match e:
+        case ast.Call(func=ast.Name(id="len"), args=[of]):
+            return _is_fixed(of)
+        case ast.Subscript(value=ast.Attribute(attr="shape", value=of), slice=ast.Constant(value=0)):
+            return _is_fixed(of)
+    return False
 
 
 def _is_fixed(e: ast.expr) -> bool:

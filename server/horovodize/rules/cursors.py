@@ -68,6 +68,8 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     if len(read) != 1 or not _grows_with(sides[0], read[0]) or not draft.can_insert(loop):
         return False
     cursor, place = named[read[0].id], draft.module.span(read[0])
+    if cursor.rows is not None:
+        return False
     counter = draft.facts.counters.of(read[0])
     if counter is not None and counter.stored:
         return read[0] is sides[0] and _select_by_stored(draft, loop, cursors, sides[1], rule)
@@ -171,6 +173,8 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
         if ranks and not is_one(cursor.step):
             turns = f"({turns})"
         value = by or _moved(draft, cursor, turns, ranks or SIZE, None)
+        if cursor.rows is not None and not by:  # the ranks' batches of a turn come round, too
+            value = f"({value}) % {_text(draft, cursor.rows)}"
         edits = [
             draft.before(loop.body[0], [f"{own} = {value}"]),
             *own_numbers.give(draft, cursor.uses, cursor.name, own, rule),

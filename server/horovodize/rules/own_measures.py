@@ -53,9 +53,10 @@ def measured_in(
 
     number: whether the expression is one"""
     found, behind = set[Measured](), seen
-    for leaf, counts in leaves(draft, e, number):
-        if not differing(draft, leaf):
-            continue
+    done = set[str]()
+    for leaf, counts in sorted(leaves(draft, e, number), key=lambda of: not of[1]):
+        if ast.unparse(leaf) in done or not differing(draft, leaf):
+            continue  # `last` of `last and mean < last` is a number, as the other one says
         seen = set(behind)  # a number that is averaged where another part reads it, isn't here
         of_leaf: set[Measured] | None = None
         is_number = counts or _begins_with_number(draft, leaf)
@@ -85,6 +86,7 @@ def measured_in(
         if of_leaf is None:
             return None
         found |= of_leaf
+        done.add(ast.unparse(leaf))
     return found
 
 
