@@ -144,6 +144,16 @@ def test_as_many_steps_as_on_rank_0() -> None:
     assert agreed(taken) == [line]  # as many on each rank, and of one process's steps a part
 
 
+@pytest.mark.parametrize("made", ["range(n)", "tqdm(range(n))"])
+def test_how_far_a_bar_goes_is_rank_0s(made: str) -> None:
+    """The bar itself, which was sent, is nothing that can be."""
+    n = "import os\nfrom tqdm import tqdm\nn = int(open('n.txt').read()) if os.path.exists('n.txt') else 9\n"
+    loop = "bar = " + made + "\nfor i in bar:\n" + BODY + "open('n.txt', 'w').write('3')\n"
+    text = plan_of(HEAD + n + STEP + loop).text
+    assert "\nn = hvd.broadcast_object(n)\nbar = " in text
+    assert "broadcast_object(bar)" not in text
+
+
 def test_a_number_that_is_restored_is_rank_0s() -> None:
     restored = "ckpt = tf.train.Checkpoint(step=tf.Variable(0), model=model)\nckpt.restore(tf.train.latest_checkpoint('d'))\n"
     start = restored + "start = int(ckpt.step)\n" + STEP + "for epoch in range(start, 10):\n" + BODY

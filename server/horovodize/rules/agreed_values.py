@@ -340,11 +340,27 @@ def _agree(
         for part in _parts(draft, e, unseen):
             agree_value(draft, part, draft.loop_rule, _WHAT, why, doubt)
     if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
-        parts = _parts(draft, e, used)
+        parts = [p for part in _parts(draft, e, used) for p in _behind_range(draft, part, used)]
         if parts and all(_counts_from_agreed(draft, p, used) for p in parts):
             return
         if not parts or not all(agree_value(draft, p, draft.loop_rule, _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))
+
+
+def _behind_range(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) -> list[ast.expr]:
+    """What varies in `range(n)` where a name stands for it, or for a bar that goes through it, `bar = tqdm(range(n))`: that is
+    no value which can be sent. Else the expression itself."""
+    if not isinstance(e, (ast.Name, ast.Attribute)) or not draft.facts.feeding.kinds.is_range(e):
+        return [e]
+    todo: list[ast.AST] = [o.node for o in draft.values.origins(e)]
+    found = list[ast.expr]()
+    while todo:
+        n = todo.pop()
+        if isinstance(n, ast.Call) and draft.facts.feeding.kinds.is_range(n):
+            todo += n.args
+        elif isinstance(n, ast.expr):
+            found += _parts(draft, n, reasons)
+    return found
 
 
 def _take_chosen(draft: Draft, size: ast.expr) -> None:
