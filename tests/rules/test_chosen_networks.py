@@ -340,6 +340,20 @@ def test_networks_that_take_turns_by_epochs_have_a_first_batch_in_each() -> None
     assert "\n    first_batch = True\n    for x, y in ds:" in text
 
 
+def test_two_steps_that_use_a_name_for_both_networks_share_the_first_batch_of_all_epochs() -> None:
+    """Near miss: at each step, the name is one network's."""
+    step = (
+        "with tf.GradientTape() as tape:\n            loss = tf.reduce_mean((net(x) - y) ** 2)\n"
+        "        opt.apply_gradients(zip(tape.gradient(loss, weights), weights))\n"
+    )
+    both = "net = first\n        weights = net.trainable_variables\n        " + step
+    text = by_if(
+        turn=both + "        net = second\n        weights = net.trainable_variables", weights="weights"
+    )
+    assert "\nfirst_batch = True\nfor epoch in" in text
+    assert "\n    first_batch = True\n" not in text
+
+
 @pytest.mark.parametrize(
     ("epoch", "turn"),
     [

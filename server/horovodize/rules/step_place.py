@@ -341,25 +341,33 @@ def binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth
         said = lift(draft.module, expression, way, depth) or way[depth].node
         names |= {n.id for n in ast.walk(said) if isinstance(n, ast.Name)}
         attributes |= {n.attr for n in ast.walk(said) if isinstance(n, ast.Attribute)}
+        if any(_is_one_of_several(draft, n, loop) for n in ast.walk(said)):
+            return True
     scopes, inside = draft.module.scopes, draft.syntax.inside
     todo, seen = list(names), set(names)
     while todo:
         name = todo.pop()
         scope = scopes.lookup(name, way[depth].node)
-        bound = (
-            [b for b in scopes.names[scope][name] if inside(b.statement, loop)] if scope is not None else []
-        )
-        if len({ast.unparse(b.value) for b in bound if b.value is not None}) > 1:
-            return True  # now one, now another
-        for b in bound:
+        for b in scopes.names[scope][name] if scope is not None else ():
+            if not inside(b.statement, loop):
+                continue
             if not _only_names(b):
                 return True
             assert b.value is not None
+            if any(_is_one_of_several(draft, n, loop) for n in ast.walk(b.value)):
+                return True
             more = {n.id for n in ast.walk(b.value) if isinstance(n, ast.Name)} - seen
             attributes |= {n.attr for n in ast.walk(b.value) if isinstance(n, ast.Attribute)}
             todo += more
             seen |= more
     return any(inside(b.statement, loop) for a in attributes for b in scopes.attributes.get(a, ()))
+
+
+def _is_one_of_several(draft: Draft, n: ast.AST, loop: Loop) -> bool:
+    """Whether a name is given now one value in a loop, now another: `if epoch % 2: net = first`, `else: net = second`."""
+    bound = draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else []
+    values = (b.value for b in bound if draft.syntax.inside(b.statement, loop))
+    return len({ast.unparse(v) for v in values if v is not None}) > 1
 
 
 def _only_names(b: Binding) -> bool:
