@@ -86,8 +86,14 @@ def test_a_number_of_the_programs_own_selects_a_ranks_own_rows(rows: str) -> Non
     assert f"step(x, {rows.replace('k', 'own_k')})" in text
 
 
-def test_one_that_goes_round_is_asked_about() -> None:
-    body = "step(x, b[k * 8:(k + 1) * 8])\nk = (k + 1) % 20\n"
+def test_one_that_goes_round_is_a_ranks_own() -> None:
+    text = text_of("k = 0\n", OVER_DATA, "step(x, b[k * 8:(k + 1) * 8])\nk = (k + 1) % 20\n")
+    assert "own_k = (k * hvd.size() + hvd.rank()) % 20\n" in text
+    assert "step(x, b[own_k * 8:(own_k + 1) * 8])\n" in text
+
+
+def test_one_that_is_drawn_by_the_last_is_asked_about() -> None:
+    body = "step(x, b[k * 8:(k + 1) * 8])\nk = (k * 7 + 1) % 20\n"
     assert any(
         "`k` selects rows beside those of the loop" in q for q in questions("k = 0\n", OVER_DATA, body)
     )
