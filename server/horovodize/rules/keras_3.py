@@ -30,7 +30,8 @@ def guard(draft: Draft) -> list[str]:
     # One of which a script imports parts only is TensorFlow's, which needs no import.
     keras = keras_session.imported_keras(draft) or f"{draft.tensorflow()}.keras"
     keras = keras_session.keras_name(draft) if is_legacy else keras
-    lines = [f"assert not hasattr({keras}, {ops}), {draft.quoted(_STOP)}"]
+    # `python -O` leaves assertions out, and `train_on_batch` would average nothing then.
+    lines = [f"if hasattr({keras}, {ops}):", f"    raise RuntimeError({draft.quoted(_STOP)})"]
     if is_legacy and draft.uses(KERAS):
         lines.append(f"{KERAS}.callbacks.K = {keras}.backend")
     return lines
