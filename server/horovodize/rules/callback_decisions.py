@@ -14,11 +14,10 @@ from horovodize.rules import read_by_callbacks
 from horovodize.rules.any_rank_test import agree
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.rules.other_names import attributes_meant
+from horovodize.rules.other_names import RATES, attributes_meant, set_by_call
 from horovodize.rules.statistics import may_have_statistics
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, LOOPS, Function, position
 
-_RATES = ("lr", "learning_rate")
 _ASKING = (
     "predict",
     "predict_on_batch",
@@ -29,7 +28,6 @@ _ASKING = (
 )
 _CLOCKS = ("time.", "datetime.", "timeit.")
 _ASSIGNS = ("assign", "assign_add", "assign_sub")
-_SET_VALUE = "tensorflow.keras.backend.set_value"
 _WHAT = "Decide on all ranks together"
 _WHY = "A rank that stops alone leaves the others waiting; ranks with rates of their own drift apart: all do as one would."
 _DEEP = 4  # functions that call each other on the way to where training is ended
@@ -98,20 +96,12 @@ def _steers(draft: Draft, node: ast.AST) -> bool:
 
 
 def sets_rate(draft: Draft, call: ast.Call) -> bool:
-    """`self.model.optimizer.lr.assign(0.1)`, `K.set_value(self.model.optimizer.lr, 0.1)`"""
-    if sets_value(draft, call):
-        return bool(call.args) and is_rate(draft, call.args[0])
+    """`self.model.optimizer.lr.assign(0.1)`, `K.set_value(self.model.optimizer.lr, 0.1)`, `setattr(optimizer, "lr", 0.1)`"""
+    found = set_by_call(draft, call)
+    if found is not None:
+        return is_rate(draft, found[0])
     func = call.func
     return isinstance(func, ast.Attribute) and func.attr in _ASSIGNS and is_rate(draft, func.value)
-
-
-def sets_value(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call sets a variable as `K.set_value(rate, 0.1)` does, where it can't be seen whose `K` that is, too."""
-    name = draft.names.of(call.func)
-    if name == _SET_VALUE:
-        return True
-    known = (name or "").startswith("tensorflow.")
-    return draft.names.last(call.func) == "set_value" and len(call.args) == 2 and not known
 
 
 def _sets_stop(call: ast.Call) -> bool:
@@ -122,7 +112,7 @@ def _sets_stop(call: ast.Call) -> bool:
 
 def is_rate(draft: Draft, e: ast.expr) -> bool:
     """`….optimizer.lr`, itself or that of an optimizer under another name"""
-    holders = [meant.value for meant in attributes_meant(draft, e) if meant.attr in _RATES]
+    holders = [meant.value for meant in attributes_meant(draft, e) if meant.attr in RATES]
     return any(
         any(held.attr == "optimizer" for held in attributes_meant(draft, holder))
         or any(draft.module.is_optimizer(c) for c in draft.values.calls(holder))

@@ -15,6 +15,7 @@ from horovodize.facts.cursors import cursors_of
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.other_names import by_name
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.summary.augmented import Augmented, augmented
 from horovodize.summary.binding import Binding
@@ -370,7 +371,11 @@ def read(draft: Draft, e: ast.expr) -> ast.expr:
 
 def _plain(draft: Draft, e: ast.expr) -> ast.expr:
     """`rate` of `float(K.get_value(rate))`, `rate.numpy()`: the same number in another form."""
-    while isinstance(e, ast.Call):
+    while isinstance(e, (ast.Call, ast.Subscript)):
+        if (named := by_name(draft, e)) is not None:
+            return named
+        if isinstance(e, ast.Subscript):
+            break
         if isinstance(e.func, ast.Attribute) and e.func.attr in _READS and not e.args:
             e = e.func.value
         elif e.args and draft.names.last(e.func) in _SAME:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.draft import Draft
+from horovodize.rules.other_names import sets_value
 from horovodize.summary.syntax import argument
 
 _MODELS = ("tensorflow.keras.Model", "tensorflow.keras.callbacks.Callback")

@@ -41,10 +41,12 @@ from horovodize.rules import (
     statistics,
     weights_begun,
 )
+from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.callback_lists import elements, extended, only_on_root
 from horovodize.rules.decisions import Apart, Left
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.elastic import names
+from horovodize.rules.other_names import set_by_call
 from horovodize.rules.rule import Rule
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
@@ -253,6 +255,7 @@ def _steers(draft: Draft, function: ast.AST) -> bool:
     return any(
         (isinstance(n, ast.Attribute) and n.attr in ("stop_training", "learning_rate", "lr"))
         or (isinstance(n, ast.Constant) and n.value == "stop_training")
+        or ((found := set_by_call(draft, n)) is not None and is_rate(draft, found[0]))
         for n in within
     )
 

@@ -42,11 +42,10 @@ from horovodize.rules import (
     strong,
     unseen_rates,
 )
-from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
-from horovodize.rules.other_names import attributes_meant
+from horovodize.rules.other_names import RATES, attributes_meant, by_name, set_by_call
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
@@ -64,7 +63,6 @@ _UNSCALED = (
     "multiply it by the number of ranks"
 )
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
-_RATE_NAMES = ("learning_rate", "lr")
 
 
 def apply(draft: Draft) -> None:
@@ -386,7 +384,7 @@ def _scale_later_settings(draft: Draft) -> None:
 
 def _grows(draft: Draft, kept: ast.expr) -> bool:
     """Whether a rate that is set grows: by the steps that are taken with its optimizer, where those are seen."""
-    holder = kept.value if isinstance(kept, ast.Attribute) and kept.attr in _RATE_NAMES else None
+    holder = kept.value if isinstance(kept, ast.Attribute) and kept.attr in RATES else None
     return strong.grows(draft, holder if holder is not None and strong.sites_of(draft, holder) else None)
 
 
@@ -408,16 +406,15 @@ def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
             pass
         case ast.AugAssign(target=ast.Attribute() as target) if _is_setting(draft, target):
             return decays.going_on(node, target, node.value, node.op)
-        case ast.Call(args=[ast.expr() as kept, ast.expr() as value]) if sets_value(draft, node):
-            pass
-        case ast.Call(func=ast.Attribute(attr="assign", value=kept), args=[ast.expr() as value]):
-            pass
         case ast.Call(func=ast.Attribute(attr="assign_add", value=kept), args=[by]) if _is_rate(draft, kept):
             return decays.going_on(node, kept, by, ast.Add())
         case ast.Call(func=ast.Attribute(attr="assign_sub", value=kept), args=[by]) if _is_rate(draft, kept):
             return decays.going_on(node, kept, by, ast.Sub())
         case _:
-            return None
+            found = set_by_call(draft, node)
+            if found is None:
+                return None
+            kept, value = found
     return (
         decays.Setting(node, kept, value, is_scaled=_relative(draft, value))
         if _is_rate(draft, kept)
@@ -442,7 +439,7 @@ def _is_rate(draft: Draft, e: ast.expr) -> bool:
 
 def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
     """Whether an attribute is the learning rate of an optimizer."""
-    if e.attr not in _RATE_NAMES:
+    if e.attr not in RATES:
         return False
     holder = e.value
     for held in attributes_meant(draft, holder):
@@ -467,7 +464,10 @@ def _is_written_so(holder: ast.expr, update: ast.Call) -> bool:
 
 def _relative(draft: Draft, value: ast.expr) -> bool:
     """Whether a new rate is made from the optimizer's own, which is scaled already, or from a list of those that it had."""
-    made_of = [n for n in draft.values.depends([value], 400) if isinstance(n, (ast.Name, ast.Attribute))]
+    behind = list(draft.values.depends([value], 400))
+    if any(_is_rate(draft, named) for n in behind if (named := by_name(draft, n)) is not None):
+        return True
+    made_of = [n for n in behind if isinstance(n, (ast.Name, ast.Attribute))]
     if any(isinstance(n.ctx, ast.Load) and _is_rate(draft, n) for n in made_of):
         return True
     return any(

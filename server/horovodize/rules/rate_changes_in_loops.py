@@ -15,10 +15,10 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import deciding_averages, means, rates_by_step, resume
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
-from horovodize.rules.callback_decisions import sets_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import rate_argument, trained_optimizers
+from horovodize.rules.other_names import sets_value
 from horovodize.summary.syntax import CALLABLES, Loop, argument, arguments, end, position
 
 _WHAT = "Change what training depends on, on all ranks together"
