@@ -37,7 +37,7 @@ from horovodize.rules.draft import CORE, HVD, KERAS, LINE, LOCAL_RANK, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
 from horovodize.rules.helpers import config_text, helper_lines
-from horovodize.rules.import_block import head_place
+from horovodize.rules.import_block import head_place, is_imported_after_head
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.outputs import run_by
@@ -253,9 +253,12 @@ def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
 
 
 def _starts_here(draft: Draft, tree: ast.Module) -> bool:
-    """Whether a file initialises Horovod: the script does, and a module that asks for ranks when it is imported."""
+    """Whether a file initialises Horovod: the script does, and a module that asks for ranks when it is imported, unless the
+    script has begun before that."""
     if tree is draft.module.tree:
         return True
+    if is_imported_after_head(draft, tree):
+        return False
     index = draft.document.member_at(draft.module.span(tree.body[0]).start)
     others = [t for t in draft.syntax.trees if t is not draft.module.tree]
     imported = run_by(draft.module, [s for t in others for s in t.body if not is_main_guard(s)])

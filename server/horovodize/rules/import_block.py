@@ -70,6 +70,27 @@ def _first_use(draft: Draft, tree: ast.Module) -> ast.stmt | None:
     )
 
 
+def is_imported_after_head(draft: Draft, tree: ast.Module) -> bool:
+    """Whether the script imports a module, itself or by others, only after its head."""
+    script = draft.module.tree
+    place = head_place(draft, script)
+    if place is None:
+        return False
+    body = script.body
+    head = body.index(place.imported) if place.last is None else body.index(place.last) + 1
+    return not any(_reaches(draft, m, tree, set()) for s in body[:head] for m in _modules(draft, script, s))
+
+
+def _reaches(draft: Draft, module: ast.Module, other: ast.Module, seen: set[ast.Module]) -> bool:
+    """Whether importing a module imports another, or is that one."""
+    if module is other:
+        return True
+    seen.add(module)
+    return any(
+        m not in seen and _reaches(draft, m, other, seen) for s in module.body for m in _modules(draft, module, s)
+    )
+
+
 def _modules(draft: Draft, tree: ast.Module, statement: ast.stmt) -> Iterator[ast.Module]:
     """The modules of the project that a statement outside functions imports."""
     targets = draft.module.scopes.links.targets.get(tree, {})

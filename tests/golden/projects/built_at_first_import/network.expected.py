@@ -1,7 +1,5 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-hvd.init()  # each process is a rank
-
 net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size()))

@@ -1,8 +1,6 @@
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
-hvd.init()  # each process is a rank
-
 
 def distributed(saved):  # an optimizer in Horovod's wrapper, saved under the name of Keras' own
     optimizer = hvd.DistributedOptimizer(saved)
