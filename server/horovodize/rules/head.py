@@ -192,6 +192,8 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     )
     what = "Initialize Horovod and give each process its own GPU" if pinning else "Initialize Horovod"
     why = "Processes learn their rank" + (", and don't allocate each other's GPUs." if pinning else ".")
+    if not start:
+        what, why = "Define what this file calls", "Other edits call these functions."
     if edits[1:]:
         draft.change("C2", last or imported, what, why, edits[1:])
 

@@ -8,9 +8,7 @@ np.random.seed(1)
 import pkg.rates as rates
 
 hvd.init()  # each process is a rank, and gets one GPU
-config = tf.ConfigProto(
-    gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank()))
-)
+config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True, visible_device_list=str(hvd.local_rank())))
 
 
 def shard(rows):  # this rank's share of some rows: every size()-th, equally many on each rank, at least one
