@@ -87,7 +87,9 @@ def _reaches(draft: Draft, module: ast.Module, other: ast.Module, seen: set[ast.
         return True
     seen.add(module)
     return any(
-        m not in seen and _reaches(draft, m, other, seen) for s in module.body for m in _modules(draft, module, s)
+        m not in seen and _reaches(draft, m, other, seen)
+        for s in module.body
+        for m in _modules(draft, module, s)
     )
 
 
