@@ -243,6 +243,23 @@ def test_guard_that_returns_early_by_files_keeps_a_rank_from_training() -> None:
 
 
 @pytest.mark.parametrize(
+    ("start", "test", "reported"),
+    [
+        ("int(latest.split('-')[-1]) if latest else 0", "n % 2 == 0", 0),
+        ("int(latest.split('-')[-1]) if latest else 0", "n % 2 == 0 and time.time() > 5", 1),
+        ("0", "latest", 1),
+    ],
+)
+def test_turns_that_start_at_a_restored_number_are_rank_0s(start: str, test: str, reported: int) -> None:
+    text = (
+        "import time\nimport tensorflow as tf\nmodel = tf.keras.Sequential([])\nmodel.compile('sgd')\n"
+        f"latest = tf.train.latest_checkpoint('kept')\nstart = {start}\nfor n in range(start, 100):\n"
+        f"    if {test}:\n        model.train_on_batch(*draw())\n"
+    )
+    assert len(violations(text, "HVD205")) == reported
+
+
+@pytest.mark.parametrize(
     ("seed", "reported"), [("", 1), ("np.random.seed(1)\n", 0), ("np.random.seed(args.seed)\n", 1)]
 )
 def test_random_choice_is_shared_with_a_constant_seed(seed: str, reported: int) -> None:

@@ -183,7 +183,7 @@ class Control:
         for handler in tried.handlers:
             kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
             caught = {names.last(k) if k is not None else "" for k in kinds}
-            if self._ends_the_program(handler.body[-1]):
+            if self._ends_the_program(handler.body[-1]) or self._fails_for_good(handler.body[-1]):
                 continue  # what comes after it runs on no rank that failed
             if caught <= ENDS_OF_ALL:
                 continue
@@ -196,6 +196,24 @@ class Control:
                 step.ask_all(_values(tried))
                 continue
             step.varies(Source.FAILURE, where)
+
+    def _fails_for_good(self, last: ast.stmt) -> bool:
+        """Whether a handler ends by an exception that nothing around it, in the functions on the way there, catches."""
+        if not isinstance(last, ast.Raise):
+            return False
+        ways = self.flow.drive.ways(last)
+        return bool(ways) and not any(self._is_tried(frame.node) for way in ways for frame in way)
+
+    def _is_tried(self, node: ast.AST) -> bool:
+        """Whether a node stands in a `try` that catches something, in its function."""
+        child = node
+        for a in self.syntax.ancestors(node):
+            if isinstance(a, CALLABLES):
+                return False
+            if isinstance(a, ast.Try) and a.handlers and self.syntax.field[child] == "body":
+                return True
+            child = a
+        return False
 
     def _ends_the_program(self, last: ast.stmt) -> bool:
         """Whether a handler ends by leaving the program."""

@@ -25,7 +25,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, arguments, says_none
+from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, argument, arguments, says_none
 from horovodize.summary.values import ITEM
 
 if TYPE_CHECKING:
@@ -150,6 +150,10 @@ class Flow:
         self.control.changes(step, name, item)
 
     def _binding(self, step: Step, b: Binding, use: ast.expr, item: Item) -> None:
+        stays = self._what_it_was(b)
+        if stays is not None:
+            step.ask(stays, item.path, item.size)
+            return
         path = () if -1 in b.path else (*b.path, *item.path)
         match b.kind:
             case "assign" | "with" | "augment":
@@ -167,6 +171,17 @@ class Flow:
                 pass  # functions, classes, modules
         if b.kind in ("assign", "with", "augment", "item"):
             self.control.of_binding(step, b, use)
+
+    def _what_it_was(self, b: Binding) -> ast.Name | None:
+        """The name itself, where that is given what it was already, and so whether it is decides nothing: a download gives the
+        path that it was told, `path, _ = urlretrieve(url, path)`."""
+        value = b.value
+        if b.kind != "assign" or b.path != (0,) or not isinstance(value, ast.Call):
+            return None
+        if self.names.last(value.func) != "urlretrieve":
+            return None
+        told = argument(value, "filename", 1)
+        return told if isinstance(told, ast.Name) and told.id == b.name else None
 
     def iterated(self, step: Step, e: ast.expr, path: tuple[int | str, ...] = (), size: bool = False) -> None:
         """What going through something gives, one after another."""

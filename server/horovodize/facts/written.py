@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from horovodize import catalogue
+from horovodize.facts.path_forms import PathForms
 from horovodize.summary.module import Module
 from horovodize.summary.opening import Opening
 from horovodize.summary.syntax import CALLABLES
@@ -55,6 +56,7 @@ _GIVEN_WHAT_FIRST = (
     "os.rename",
     "os.replace",
 )
+_PARSERS = ("ArgumentParser", "OptionParser", "ArgParser", "add_argument", "add_option")
 _NOWHERE = ("dump", "imshow", "show")  # into an open file, into a window
 _LIMIT = 80
 _PUT_IN = re.compile(r"\{[^{}]*\}|%[-0-9.]*[a-z]")  # `{epoch:02d}`, `%04d`
@@ -64,7 +66,7 @@ class Written:
     """The paths that one module writes to."""
 
     def __init__(self, module: Module) -> None:
-        self.module, self._opening = module, Opening(module)
+        self.module, self._opening, self._forms = module, Opening(module), PathForms(module)
 
     def may_differ(self, path: ast.AST) -> bool:
         """Whether what is there, at a path, may differ between ranks: the program writes it, or it looks like what some run
@@ -72,7 +74,7 @@ class Written:
         _, strings = self._words([path])
         if any(self._matches(text, path) for text in strings if "*" in text or "?" in text):
             return True
-        return self.holds(path) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
+        return bool(self._written_as(path)) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
 
     def _matches(self, pattern: str, read: ast.AST) -> bool:
         """Whether a pattern finds files that an earlier run of the program has written: `ep-*.npz` those of
@@ -117,14 +119,17 @@ class Written:
         }
 
     def holds(self, path: ast.AST) -> bool:
-        """Whether a path that is read may be one that the program writes."""
+        """Whether a file that is read may be one that the program writes."""
+        return any(not self._forms.are_apart(path, written) for written in self._written_as(path))
+
+    def _written_as(self, path: ast.AST) -> list[ast.AST]:
+        """The paths that the program writes to and that have something in common with one, if only a folder."""
         text, strings = self._words([path])
-        return bool(text & self._all[0] or strings & self._all[1])
+        return [written for written, said, of in self._all if text & said or strings & of]
 
     @cached_property
-    def _all(self) -> tuple[set[tuple[str, ast.AST | None]], set[str]]:
-        text, _ = self._words(paths := self._paths())
-        return text, self._words(paths, named=True)[1]
+    def _all(self) -> list[tuple[ast.AST, set[tuple[str, ast.AST | None]], set[str]]]:
+        return [(p, self._words([p])[0], self._words([p], named=True)[1]) for p in self._paths()]
 
     def _paths(self) -> list[ast.AST]:
         found: list[ast.AST] = []
@@ -158,6 +163,7 @@ class Written:
             and isinstance(n.value, str)
             and sum(c.isalnum() for c in n.value) > 2
             and not (named and self._is_read_there(n))
+            and not self._describes(n)
         }
         return text, strings
 
@@ -170,6 +176,12 @@ class Written:
     def _spelled(self, e: ast.Name | ast.Attribute | ast.Call) -> tuple[str, ast.AST | None]:
         """What tells one path from another: two functions may each have a `filename` of their own."""
         return ast.unparse(e), self.module.scopes.lookup(e.id, e) if isinstance(e, ast.Name) else None
+
+    def _describes(self, text: ast.Constant) -> bool:
+        """Whether a string is what a parser of the command line says of the program, of which each option's value is made."""
+        calls = (a for a in self.module.syntax.ancestors(text) if isinstance(a, ast.Call))
+        around = next(calls, None)
+        return around is not None and self.module.names.last(around.func) in _PARSERS
 
     def _is_read_there(self, name: ast.Constant) -> bool:
         """Whether a string is what something is read from, where it stands: `np.load("x.npy")`."""
