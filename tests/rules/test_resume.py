@@ -412,6 +412,36 @@ with tf.Session() as sess:
     assert sum("count of a rank's steps" in message for message in said) == 1
 
 
+@pytest.mark.parametrize(
+    ("stop", "divided", "last", "met"),
+    [
+        ("n + 1", "n // hvd.size() + 1", "n", "max(1, n // hvd.size())"),
+        ("n", "n // hvd.size()", "n - 1", "max(1, n // hvd.size()) - 1"),
+        ("2 * n + 1", "(2 * n) // hvd.size() + 1", "2 * n", "max(1, 2 * n // hvd.size())"),
+    ],
+)
+def test_the_last_turn_after_a_graphs_global_step_still_comes(
+    stop: str, divided: str, last: str, met: str
+) -> None:
+    source = f"""\
+import tensorflow.compat.v1 as tf
+from settings import n
+x = tf.placeholder(tf.float32)
+count = tf.train.get_or_create_global_step()
+train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(x - tf.Variable(1.0)), global_step=count)
+with tf.Session() as sess:
+    saver = tf.train.Saver()
+    saver.restore(sess, tf.train.latest_checkpoint('d'))
+    for i in range(sess.run(count), {stop}):
+        sess.run(train, {{x: data.next_batch(8)}})
+        if i == {last}:
+            saver.save(sess, 'd/m', global_step=i)
+"""
+    text = plan_of(source).text
+    assert f"range(sess.run(count), max(sess.run(count), {divided})):" in text
+    assert f"if i == {met} and hvd.rank() == 0:" in text
+
+
 def test_updates_go_with_each_other_by_their_own_number() -> None:
     other = "def other(x, y):\n    with tf.GradientTape() as tape:\n        loss = model(x) + y\n"
     other += "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"

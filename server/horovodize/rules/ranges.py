@@ -195,11 +195,13 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         draft.decide(stop, Divided(rule))
         draft.divided = True
         draft.decide(driver.loop, Fewer(rule))
-        opening, closing = ("(", ")") if needs_parentheses(stop) else ("", "")
-        around = Edit.around(
-            draft.module.span(stop), f"max({draft.module.text(start)}, {opening}", f"{closing} // {SIZE})"
-        )
-        draft.change(rule, stop, DIVIDE_STEPS, WHY, around, decision=Decision.DIVIDED)
+        count = _before_the_last(stop)
+        opening, closing = ("(", ")") if needs_parentheses(count) else ("", "")
+        edits = [
+            *Edit.around(draft.module.span(stop), f"max({draft.module.text(start)}, ", ")"),
+            *Edit.around(draft.module.span(count), opening, f"{closing} // {SIZE}", level=1),
+        ]
+        draft.change(rule, stop, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
         draft.note(rule, start, numbered_on.STORED)
     elif not isinstance(start, ast.Constant):
         draft.decide(stop, Shared(rule))
@@ -266,9 +268,13 @@ def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
 def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
     if divide_rest(draft, count, rule):
         return
-    if isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1":
-        count = count.left  # `range(n + 1)`: the last turn, at which something happens, stays one more
-    change_count(draft, rule, count)
+    change_count(draft, rule, _before_the_last(count))
+
+
+def _before_the_last(count: ast.expr) -> ast.expr:
+    """`n` of `range(n + 1)`: the last turn, at which something happens, stays one more."""
+    one_more = isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1"
+    return count.left if one_more and isinstance(count, ast.BinOp) else count
 
 
 def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: str) -> None:
