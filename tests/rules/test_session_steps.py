@@ -162,6 +162,40 @@ def test_queues_that_draw_their_order_are_not(queue: str) -> None:
     assert any("this queue is not divided" in n.message for n in plan.notes)
 
 
+@pytest.mark.parametrize(
+    ("queue", "after"),
+    [
+        ("tf.train.batch(tf.train.slice_input_producer([xs]), 64)", "7 + hvd.rank()"),
+        ("tf.train.shuffle_batch([row], 64, 1000, 100)", "7 + hvd.rank()"),
+        ("tf.train.batch(tf.train.slice_input_producer([xs], shuffle=False), 64)", "7"),
+    ],
+)
+def test_queues_that_draw_their_order_by_the_seed_of_the_graph_get_one_of_each_rank(
+    queue: str, after: str
+) -> None:
+    plan = plan_of(BUILT + f"tf.set_random_seed(7)\nrows = {queue}\n" + RUN)
+    assert f"tf.set_random_seed({after})\n" in plan.text
+
+
+@pytest.mark.parametrize("shuffle", ["", ", shuffle=False"])
+def test_a_number_that_a_step_is_fed_beside_a_queue_is_no_row(shuffle: str) -> None:
+    source = f"""\
+import tensorflow.compat.v1 as tf
+rows = tf.train.batch(tf.train.slice_input_producer([xs]{shuffle}), 64)
+turn = tf.placeholder(tf.float32, [])
+loss = tf.reduce_mean(tf.layers.dense(rows, 1) ** 2)
+train = tf.train.GradientDescentOptimizer(0.1 * (1 - turn / 3000) ** 0.9).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(3000):
+        sess.run(train, {{turn: i}})
+"""
+    plan = plan_of(source)
+    assert "sess.run(train, {turn: i * hvd.size()})" in plan.text
+    assert not doubts(plan, "C5")
+    assert len(doubts(plan, "S5")) == bool(shuffle)
+
+
 def test_a_dataset_from_another_file_is_not_divided_and_it_is_said() -> None:
     plan = plan_of(BUILT + "import mine\nrows = mine.dataset().make_one_shot_iterator().get_next()\n" + RUN)
     assert any("this dataset is made in another file" in n.message for n in plan.notes)

@@ -37,9 +37,19 @@ def apply(draft: Draft, driver: Driver) -> None:
         drawn = [n for n in made_of if isinstance(n, ast.Call) and _draws_rows(draft, n)]
         seeds = [s for call in drawn if (s := _seed(call)) is not None]
         if drawn and not seeds:
-            seeds = [call.args[0] for call in draft.module.calls_of(*_GRAPH) if len(call.args) == 1]
+            seeds = _of_graphs(draft)
         for seed in seeds:
             _tell_apart(draft, seed)
+
+
+def tell_all_apart(draft: Draft) -> None:
+    """Tells apart the seeds of graphs whose queues shuffle by them."""
+    for seed in _of_graphs(draft):
+        _tell_apart(draft, seed)
+
+
+def _of_graphs(draft: Draft) -> list[ast.expr]:
+    return [call.args[0] for call in draft.module.calls_of(*_GRAPH) if len(call.args) == 1]
 
 
 def _draws_rows(draft: Draft, call: ast.Call) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Uniform
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import counted, strong
+from horovodize.rules import counted, graph_queues, strong
 from horovodize.rules.decisions import Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
@@ -59,7 +59,7 @@ def _counts_only(draft: Draft, driver: Driver) -> bool:
 def _given(draft: Draft, driver: Driver, step: ast.Call) -> Iterator[ast.expr]:
     """What a step is given in its loop: what a session is fed, or the arguments of what trains."""
     if draft.in_graph:
-        if feeding(draft).graph_feeds:
+        if feeding(draft).graph_feeds or graph_queues.feed(draft, step):
             return  # data come from elsewhere, too
         fed = argument(step, "feed_dict", 1)
         for origin in draft.values.origins(fed) if fed is not None else ():

@@ -26,22 +26,12 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.steps import Feed
-from horovodize.rules import strong
+from horovodize.rules import graph_queues, graph_seeds, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.loop_steps import divide_loops
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none
 from horovodize.summary.syntax import argument
-
-_QUEUES = (
-    "batch",
-    "shuffle_batch",
-    "batch_join",
-    "shuffle_batch_join",
-    "string_input_producer",
-    "slice_input_producer",
-)
-
 
 _SOURCES = ("string_input_producer", "slice_input_producer")
 _SEEDS = {"string_input_producer": 3, "slice_input_producer": 3, "shuffle_batch": 5, "shuffle_batch_join": 4}
@@ -71,10 +61,11 @@ def apply(draft: Draft) -> None:
 
 def _queues(draft: Draft) -> None:
     """Queues of TensorFlow 1: each rank fills its own. Where nothing is drawn there, all ranks get the same rows."""
-    queues = draft.module.calls_of(*(f"tensorflow.compat.v1.train.{name}" for name in _QUEUES))
+    queues = graph_queues.all_of(draft)
     in_order = all(_is_in_order(draft, queue) for queue in queues)
     for queue in queues:
         if not in_order:
+            graph_seeds.tell_all_apart(draft)  # by the graph's seed, all ranks would shuffle alike
             draft.note("S5", queue, _UNDIVIDED)
         elif draft.names.last(queue.func) in _SOURCES or not any(
             draft.names.last(q.func) in _SOURCES for q in queues
