@@ -53,8 +53,15 @@ def test_without_a_checkpoint_there_is_nothing_to_agree_on() -> None:
 
 
 def test_what_only_some_ranks_read_is_refused() -> None:
+    read = "(self.count.eval() if os.path.exists('kept') else 0)"
+    refused("import os\n" + AGENT.format("self.load()", "0").replace("step > 100", f"{read} > 100"), "HVD205")
+
+
+def test_where_turns_begin_by_it_all_ranks_begin_at_rank_0s() -> None:
+    """Those that read nothing begin there, too, and so `step > 100` is the same on all."""
     program = AGENT.format("self.load()", "self.count.eval() if os.path.exists('kept') else 0")
-    refused("import os\n" + program, "HVD205")
+    text = plan_of("import os\n" + program).text
+    assert "start = from_root(start)\n        for step in range(start, 1000, hvd.size()):" in text
 
 
 SENT = "        self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n"

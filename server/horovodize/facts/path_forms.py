@@ -27,7 +27,11 @@ _UNKNOWN: list[Form] = [(None,)]
 _FIELD = re.compile(r"\{[^{}]*\}")
 _PERCENT = re.compile(r"%[-+ #0-9.]*[a-zA-Z]")
 _DEPTH, _MOST = 12, 12
-_ADDED = (".", "-", "_")  # what a name goes on with that is made longer where it is written: `x` → `x.npy`, `x-100.index`
+_ADDED = (
+    ".",
+    "-",
+    "_",
+)  # what a name goes on with that is made longer where it is written: `x` → `x.npy`, `x-100.index`
 
 
 class PathForms:
@@ -56,7 +60,9 @@ class PathForms:
             case ast.Constant(value=str() as text):
                 return [(text,)]
             case ast.JoinedStr(values=values):
-                return self._joined([v.value if isinstance(v, ast.FormattedValue) else v for v in values], depth)
+                return self._joined(
+                    [v.value if isinstance(v, ast.FormattedValue) else v for v in values], depth
+                )
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return self._joined([left, right], depth)
             case ast.BinOp(left=left, op=ast.Div(), right=right):
@@ -96,7 +102,9 @@ class PathForms:
         found = list[Form]()
         for origin in self.module.values.origins(e):
             known = isinstance(origin.node, ast.expr) and origin.node is not e and not origin.path
-            found += self._of(origin.node, depth - 1) if known and isinstance(origin.node, ast.expr) else _UNKNOWN
+            found += (
+                self._of(origin.node, depth - 1) if known and isinstance(origin.node, ast.expr) else _UNKNOWN
+            )
         return found
 
     def _joined(self, parts: Iterable[ast.expr], depth: int, between: str = "") -> list[Form]:

@@ -74,7 +74,9 @@ class Written:
         _, strings = self._words([path])
         if any(self._matches(text, path) for text in strings if "*" in text or "?" in text):
             return True
-        return bool(self._written_as(path)) or any(_OF_A_RUN.search(text) for text in (*strings, ast.unparse(path)))
+        return bool(self._written_as(path)) or any(
+            _OF_A_RUN.search(text) for text in (*strings, ast.unparse(path))
+        )
 
     def _matches(self, pattern: str, read: ast.AST) -> bool:
         """Whether a pattern finds files that an earlier run of the program has written: `ep-*.npz` those of

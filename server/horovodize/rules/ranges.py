@@ -273,7 +273,9 @@ def _divide_count(draft: Draft, count: ast.expr, rule: str) -> None:
 
 def _before_the_last(count: ast.expr) -> ast.expr:
     """`n` of `range(n + 1)`: the last turn, at which something happens, stays one more."""
-    one_more = isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1"
+    one_more = (
+        isinstance(count, ast.BinOp) and isinstance(count.op, ast.Add) and ast.unparse(count.right) == "1"
+    )
     return count.left if one_more and isinstance(count, ast.BinOp) else count
 
 
