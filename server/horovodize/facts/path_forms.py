@@ -1,7 +1,7 @@
-"""How a path ends, as far as that is written in the program: two that end otherwise are two files, though they are in one folder.
+"""How a path ends, as far as that is written in the program: two that end otherwise are two files, also in one folder.
 
-`os.path.join(BASE, "train.csv")` and `f"{BASE}/model.h5"` have the base in common, and so are made of the same; but one is read,
-and the other one written.
+`os.path.join(BASE, "train.csv")` and `f"{BASE}/model.h5"` have the base in common, and so are made of the same; but one is
+read, and the other one written.
 """
 
 from __future__ import annotations
