@@ -109,7 +109,7 @@ class Facts:
     @cached_property
     def steps(self) -> Steps:
         """What feeds each place that trains."""
-        return Steps(self.module, self.sites, self.drive, self.feeding)
+        return Steps(self.module, self.sites, self.drive, self.feeding, lambda: self.uniform)
 
     @cached_property
     def batches(self) -> Batches:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
+from horovodize.facts.answers import Varies
 from horovodize.facts.compiled import Compiled
 from horovodize.facts.feed_values import FeedValues
 from horovodize.facts.filled_rows import FilledRows
@@ -17,6 +20,7 @@ from horovodize.facts.over_rows import Over
 from horovodize.facts.own_layers import unseen_layers
 from horovodize.facts.row_noise import arrays
 from horovodize.facts.shapes import Shapes
+from horovodize.facts.sources import Source
 from horovodize.facts.trained_input import TrainedInputs
 from horovodize.facts.trained_losses import TrainedLosses
 from horovodize.facts.turn_parts import Part, is_numbers
@@ -28,6 +32,9 @@ from horovodize.summary.selecting import is_indexed
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.sparse_inputs import takes_sparse
 from horovodize.summary.syntax import LOOPS, argument
+
+if TYPE_CHECKING:
+    from horovodize.facts.uniform import Uniformity
 
 _ONE_BATCH = "the batch holds all rows"
 _PERHAPS_ALL = "it can't be seen whether this is all of the data"
@@ -73,8 +80,21 @@ class Step:
 class Steps:
     """The steps of one module."""
 
-    def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding) -> None:
-        self.module, self.sites, self.drive, self.feeding = module, sites, drive, feeding
+    def __init__(
+        self,
+        module: Module,
+        sites: Sites,
+        drive: Drive,
+        feeding: Feeding,
+        uniform: Callable[[], Uniformity],
+    ) -> None:
+        self.module, self.sites, self.drive, self.feeding, self._uniform = (
+            module,
+            sites,
+            drive,
+            feeding,
+            uniform,
+        )
         self.shapes = Shapes(module, feeding.kinds)
         self.compiled = Compiled(module, sites, self.shapes)
         self._one_batch = OneBatch(module, feeding, self.shapes)
@@ -330,7 +350,18 @@ class Steps:
             learns = step.feed not in (Feed.SIMULATION, Feed.WHOLE, Feed.INPUT, Feed.NONE)
             played = step.node if step.feed is Feed.SIMULATION else None
             self._learnt_from[site] = self._games.learnt_from(site) if learns else played
+            if learns and self._learnt_from[site] is None:
+                self._learnt_from[site] = self._remembered(site)
         return self._learnt_from[site]
+
+    def _remembered(self, site: ast.Call) -> ast.AST | None:
+        """The same of a game that no loop around a `fit` plays, but whose moves it is given again and again: a thread plays."""
+        fed = self.feeding.fit_of(site)
+        if fed is None or not self._is_repeated(site):
+            return None
+        parts = [part for e in (fed.x, fed.y) if e is not None for part in arrays_in(e)]
+        reasons = (r for part in parts for r in self._uniform().of_values.reasons(part))
+        return next((r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.GAME), None)
 
     def _may_get_data(self, site: ast.AST) -> bool:
         """Whether data are got somewhere around a step, though they are not seen to come into it."""
