@@ -274,9 +274,10 @@ def test_a_script_that_uses_horovod_is_not_changed_whatever_is_found() -> None:
     assert isinstance(distribute(summarize(Document(text, "train.py"))), Unchanged)
 
 
-def test_a_script_of_torch_alone_is_not_looked_at() -> None:
-    text = "import tensorflow_datasets\nimport torch\nimport horovod.torch as hvd\n\nprint(hvd.rank())\n"
-    assert codes(text) == []
+def test_a_script_of_torch_is_looked_at_unless_it_uses_tensorflows_module() -> None:
+    text = "import torch\nimport horovod.torch as hvd\n\nprint(hvd.rank())\n"
+    assert codes(text) == ["HVD301"]
+    assert codes(text.replace("import torch", "import horovod.tensorflow as of_graphs\nimport torch")) == []
 
 
 # ---------------------------------------------------------------------- under Keras 3

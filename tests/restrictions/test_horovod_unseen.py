@@ -246,3 +246,31 @@ def test_the_rate_of_a_session_grows_with_what_divides_its_steps() -> None:
 def test_a_hook_stops_all_ranks_at_one_step() -> None:
     assert "HVD323" not in codes(MONITORED)
     assert "HVD323" in codes(MONITORED.replace("20000 // hvd.size()", "20000 // (1 + hvd.rank())"))
+
+
+ADDED_UP = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+
+
+def mean_of(rows):
+    total = 0.0
+    for row in rows:
+        total += float(row)
+    return total
+
+
+for step in range(100):
+    total = mean_of(rows)
+    if total < 0.1:
+        break
+    hvd.allreduce(tf.ones(3))
+"""
+
+
+def test_what_a_function_adds_up_is_not_what_it_begins_with() -> None:
+    assert "HVD331" in codes(ADDED_UP)
+    assert "HVD331" not in codes(ADDED_UP.replace("= mean_of(rows)", "= float(hvd.allreduce(mean_of(rows)))"))

@@ -12,6 +12,7 @@ from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS, HorovodUs
 from horovodize.facts.optimizers import Optimizers
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import argument
 
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
 _AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce")
@@ -36,6 +37,11 @@ class Collective:
         return "training" if self.name == "training" else f"`{self.name}`"
 
 
+def process_set(call: ast.Call, name: str) -> ast.expr | None:
+    """The set of ranks that a collective is given; None where it is one of all ranks."""
+    return argument(call, "process_set", 0 if name == "barrier" else None)
+
+
 class Collectives:
     """The collectives of one module."""
 
@@ -56,6 +62,7 @@ class Collectives:
             yield Collective(call, self.module.names.last(call.func), trains=call in self._averaging)
         for call in use.calls(*TAPES):
             yield Collective(call, self.module.names.last(call.func), trains=True)
+        yield from self._steps_of_torch()
         for fit in sites.fits:
             if self._is_compiled_wrapped(fit.model) or self._waits_by_callback(fit.call):
                 yield Collective(fit.call, "training", trains=True)
@@ -69,6 +76,27 @@ class Collectives:
                 if not sites.graph.surely_trains(run.call):
                     continue
                 yield Collective(run.call, "training", trains=True)
+
+    def _steps_of_torch(self) -> Iterator[Collective]:
+        """PyTorch's `optimizer.step()`, in which a wrapped optimizer waits for the gradients of all ranks."""
+        if not self.use.of_torch or not self.use.wrapped:
+            return
+        for node in self.module.loads.get("step"):
+            call = self.module.syntax.parent.get(node)
+            if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node:
+                if self._is_wrapped_by_then(node.value):
+                    yield Collective(call, "training", trains=True)
+
+    def _is_wrapped_by_then(self, optimizer: ast.expr) -> bool:
+        """Whether an optimizer is surely wrapped; one that a function finds under a name of the module may have been bound to
+        that name before, as what is wrapped then: `optimizer = hvd.DistributedOptimizer(optimizer)`."""
+        arrivals = {a.node for a in self.optimizers.arrivals(optimizer)}
+        wrappers = [a for a in arrivals if self.use.is_call(a, *WRAPPERS)]
+        given = [e for w in wrappers if isinstance(w, ast.Call) and (e := self.use.inside(w)) is not None]
+        return bool(wrappers) and arrivals <= {
+            *wrappers,
+            *(a.node for e in given for a in self.optimizers.arrivals(e)),
+        }
 
     @cached_property
     def _averaging(self) -> set[ast.AST]:

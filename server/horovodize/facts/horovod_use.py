@@ -1,7 +1,7 @@
 """How a script uses Horovod: its calls by name, what is wrapped or scaled, and whether the file shows all of it.
 
-Calls are found by what their names mean, whatever they are imported as. Only Horovod's TensorFlow and Keras modules count:
-`horovod.torch` and others in the same file train something else."""
+Calls are found by what their names mean, whatever they are imported as. Only Horovod's TensorFlow and Keras modules count, and
+`horovod.torch` in a file that has none of these: beside them it trains something else, as its other modules do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OTHER = ("torch", "mxnet", "spark", "ray", "runner", "run", "common")
 COLLECTIVES = frozenset(
     "allreduce allreduce_ grouped_allreduce allgather grouped_allgather broadcast broadcast_ broadcast_variables "
     "broadcast_global_variables broadcast_object allgather_object alltoall reducescatter grouped_reducescatter join "
-    "barrier".split()
+    "barrier broadcast_parameters broadcast_optimizer_state".split()
 )
 WRAPPERS = ("DistributedOptimizer", "PartialDistributedOptimizer")
 TAPES = ("DistributedGradientTape", "PartialDistributedGradientTape")
@@ -33,6 +33,7 @@ _ELSEWHERE = frozenset(
     "absl six psutil requests packaging tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability "
     "horovod_keras3 google mpi4py filelock joblib plotly __future__ gym gymnasium nltk gensim librosa soundfile albumentations "
     "imgaug networkx wandb mlflow omegaconf click fire docopt termcolor colorama rich tabulate nibabel pydicom SimpleITK "
+    "torch torchvision torchaudio torchtext torchmetrics filelock timm apex transformers datasets "
     "rasterio netCDF4 xarray zarr astropy uproot awkward numba pyarrow tokenizers sentencepiece".split()
 )
 _SHARING = (  # methods of datasets; schedules and hooks that count steps
@@ -54,11 +55,20 @@ class HorovodUse:
         self.module, self.drive = module, drive
 
     @cached_property
+    def of_torch(self) -> bool:
+        """Whether the module trains with `horovod.torch`, and with no other module of Horovod."""
+        return self.module.imports("horovod.torch") and not self.module.imports(
+            "horovod.tensorflow", "horovod.keras", "horovod_keras3"
+        )
+
+    @cached_property
     def _by_name(self) -> dict[str, list[ast.Call]]:
         found: dict[str, list[ast.Call]] = {}
         for full in self.module.calls:
             parts = full.split(".")
-            if parts[0] == "horovod" and len(parts) > 1 and parts[1] not in _OTHER:
+            if parts[0] != "horovod" or len(parts) < 2:
+                continue
+            if parts[1] not in _OTHER or (parts[1] == "torch" and self.of_torch):
                 found.setdefault(parts[-1], []).extend(self.module.calls_of(full))
         return found
 
@@ -101,7 +111,7 @@ class HorovodUse:
                 attribute = isinstance(syntax.parent.get(node), ast.Attribute)
                 full = names.of(node) or ""
                 if not attribute and full.startswith("horovod") and not full[-1:].isupper() and "." in full:
-                    if full.rsplit(".", 1)[-1] in ("tensorflow", "keras", "horovod"):
+                    if full.rsplit(".", 1)[-1] in ("tensorflow", "keras", "horovod", "torch"):
                         return True
         return False
 

@@ -68,6 +68,7 @@ FUNCTIONS: Mapping[str, Source] = {
     **_all(Source.HOST, "rank local_rank cross_rank", "horovod.tensorflow."),
     **_all(Source.HOST, "rank local_rank cross_rank", "horovod.tensorflow.keras."),
     **_all(Source.HOST, "rank local_rank cross_rank", "horovod.keras."),
+    **_all(Source.HOST, "rank local_rank cross_rank", "horovod.torch."),
     **_all(Source.ROWS, "alltoall reducescatter grouped_reducescatter", "horovod.tensorflow."),
     **_all(Source.CHANCE, "random. numpy.random. tensorflow.random. tensorflow.keras.random. secrets. os.urandom "
                           "uuid.uuid1 uuid.uuid4 scipy.stats. sklearn.utils.shuffle sklearn.utils.resample "

@@ -155,7 +155,29 @@ class ByRank:
         found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen
+        if self._is_counted_on(found[0].node):
+            raise Unseen
         return self._value(found[0].node, depth)
+
+    def _is_counted_on(self, value: ast.expr) -> bool:
+        """Whether a value is what a name or field begins with that is added to later: a function that gives `total` back gives
+        more than the 0 that it set first."""
+        syntax = self.facts.module.syntax
+        set_by = syntax.parent.get(value)
+        targets = set_by.targets if isinstance(set_by, ast.Assign) and set_by.value is value else []
+        names = {t.id for t in targets if isinstance(t, ast.Name)}
+        fields = {t.attr for t in targets if isinstance(t, ast.Attribute)}
+        if not names and not fields:
+            return False
+        for added in syntax.every(ast.AugAssign):
+            assert isinstance(added, ast.AugAssign)
+            target = added.target
+            if isinstance(target, ast.Attribute) and target.attr in fields:
+                return True
+            if isinstance(target, ast.Name) and target.id in names:
+                if syntax.function(added) is syntax.function(value):
+                    return True
+        return False
 
     def _chosen(self, e: ast.expr) -> ast.IfExp | None:
         """The choice that a name stands for: `verbose = 1 if hvd.rank() == 0 else 0`."""

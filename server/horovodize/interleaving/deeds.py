@@ -34,6 +34,8 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.READ, "tensorflow.keras.models.load_model", 0, "filepath"),
     **_all(Deed.READ, "tensorflow.train.load_checkpoint", 0, "checkpoint_dir"),
     **_all(Deed.READ, "joblib.load tensorflow.saved_model.load"),
+    **_all(Deed.READ, "torch.load", 0, "f"),
+    **_all(Deed.WRITE, "torch.save torch.jit.save", 1, "f"),
     **_all(Deed.WRITE, "joblib.dump tensorflow.saved_model.save", 1),
     **_all(Deed.WRITE, "tensorflow.keras.models.save_model", 1, "filepath"),
     **_all(Deed.WRITE, "tensorflow.keras.utils.plot_model", 1, "to_file"),
@@ -143,8 +145,16 @@ class Deeds:
                 yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."), alone)
         elif catalogue.downloads(name) and name.startswith("tensorflow.keras.datasets."):
             yield Touch(call, Deed.FETCH, self._cache(call, name))
+        elif name.startswith("torchvision.datasets.") and (root := self._downloaded_to(call)) is not None:
+            yield Touch(call, Deed.FETCH, root)
         elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
             yield from self._of_method(call, call.func)
+
+    def _downloaded_to(self, call: ast.Call) -> ast.expr | None:
+        """The folder that a data set of torchvision is downloaded to, if it surely is."""
+        asked = argument(call, "download")
+        is_asked = isinstance(asked, ast.Constant) and asked.value is True
+        return argument(call, "root", 0) if is_asked else None
 
     def _cache(self, call: ast.Call, name: str) -> ast.expr | str:
         word = catalogue.download_path_parameter(name)

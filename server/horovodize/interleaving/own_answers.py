@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 
-from horovodize.facts.answers import Varies
+from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING, Source
 from horovodize.summary.syntax import argument
@@ -23,6 +23,8 @@ _LISTING = (
     "tensorflow.io.gfile.glob",
 )
 _BEHIND = 1500  # nodes that are looked at behind a value
+_SAMPLER = "DistributedSampler"
+_LENGTHS = 4  # names that a length is looked for behind
 _DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
 
 
@@ -102,7 +104,48 @@ class OwnAnswers:
             return Taken.OWN
         if not counted and self._comes_of_own_rows(e, varies):
             return Taken.OWN
+        if not counted and self.facts.horovod.of_torch and self._comes_of_a_sampler(e, reasons):
+            return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
+
+    def _comes_of_a_sampler(self, e: ast.expr, reasons: Collection[object]) -> bool:
+        """Whether a value surely comes of the rows that PyTorch's sampler takes by the rank. How many these are is the same on
+        all ranks: where it is asked for, nothing is said."""
+        use, names = self.facts.horovod, self.facts.module.names
+        if use.depends_on(e, *AGREEING, limit=_BEHIND) or self._asks_how_many(e):
+            return False
+        return any(
+            isinstance(n, ast.Call)
+            and names.last(n.func) == _SAMPLER
+            and any(map(self._is_of_rank, _all_given(n)))
+            for r in reasons
+            if isinstance(r, Unknown) and isinstance(r.where, ast.Call)
+            for n in self.facts.module.values.depends(_all_given(r.where), _BEHIND)
+        )
+
+    def _asks_how_many(self, e: ast.expr, depth: int = 0) -> bool:
+        """Whether a value, or one that it is made of, is a length."""
+        if depth > _LENGTHS:
+            return True
+        divided = {n.right for n in ast.walk(e) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)}
+        for n in ast.walk(e):
+            if any(self.facts.module.syntax.inside(n, d) for d in divided):
+                continue
+            if isinstance(n, ast.Attribute) and n.attr in ("size", "shape", "numel", "dim", "ndim"):
+                return True
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len":
+                return True
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                bound = self.facts.module.scopes.reaching(n)
+                values = [b.value for b in bound if b.kind in ("assign", "augment") and b.value is not None]
+                if any(
+                    v is not e and self._asks_how_many(v, depth + 1) for v in values if not self._is_in(e, v)
+                ):
+                    return True
+        return False
+
+    def _is_in(self, e: ast.expr, value: ast.AST) -> bool:
+        return self.facts.module.syntax.inside(e, value)
 
     def _is_own_file(self, reason: Varies) -> bool:
         """Whether the answer depends on a file that each rank has a name of its own for."""
@@ -222,6 +265,10 @@ def _is_of_validation(e: ast.expr) -> bool:
 
 def _asks_model(call: ast.AST) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _ASKING
+
+
+def _all_given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(k.value for k in call.keywords)]
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

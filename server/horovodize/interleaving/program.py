@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from horovodize.facts.callback_items import CallbackItem
-from horovodize.facts.collectives import Collective
+from horovodize.facts.collectives import Collective, process_set
 from horovodize.facts.exits import ends_program, ends_well
 from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import TAPES
@@ -359,7 +359,7 @@ class Program:
 
     def _together(self, call: ast.Call, collective: Collective) -> Iterator[Together]:
         made = collective.call
-        given = argument(made, "process_set")
+        given = process_set(made, collective.name)
         members = self._members(given) if given is not None else None
         if given is None or members:
             name = self._name(made, collective.name)

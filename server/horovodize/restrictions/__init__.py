@@ -39,18 +39,21 @@ class _Registry(Mapping[str, Restriction]):
 RESTRICTIONS: Mapping[str, Restriction] = _Registry()
 
 
+_MENTIONS = ("tensorflow", "keras", "horovod.torch", "horovod import torch")
+
+
 def check(summary: ModuleSummary, options: Options | None = None) -> list[Violation]:
     """The violations of a document, in the order of the text, suppressed ones left out. Never raises.
 
-    A document that does not mention TensorFlow has none, also when it does not parse: a glance at its text is all it
-    costs. One that mentions it and does not parse has a single HVD003."""
+    A document that mentions neither TensorFlow nor Horovod's module for PyTorch has none, also when it does not parse: a glance
+    at its text is all it costs. One that mentions it and does not parse has a single HVD003."""
     return list(examine(summary, options).reported)
 
 
 def examine(summary: ModuleSummary, options: Options | None = None) -> Findings:
     """The same, with what comments suppress."""
     text = summary.document.text
-    if "tensorflow" not in text and "keras" not in text:
+    if not any(word in text for word in _MENTIONS):
         return Findings(())
     from horovodize.restrictions.checking import findings
 

@@ -21,7 +21,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.roles import RoleAt, find_roles
 from horovodize.summary.sites import Sites
 
-_TENSORFLOW = re.compile(r"\b(tensorflow|keras|tf_keras)\b")
+_TENSORFLOW = re.compile(r"\b(tensorflow|keras|tf_keras|horovod\.torch|horovod import torch)\b")
 _DISTRIBUTE = re.compile(r"distribut|dtensor|replica_device_setter|SyncReplicasOptimizer|ClusterSpec")
 _DISTRIBUTING = ("replica_device_setter", "SyncReplicasOptimizer", "ClusterSpec")
 _COPYING = "multi_gpu_model"  # copies within one process: HVD202 says of it what to do
@@ -70,7 +70,8 @@ class ModuleSummary:
 
     @cached_property
     def module(self) -> Module | None:
-        """The module read; None when it does not parse or does not mention TensorFlow (a glance at the text)."""
+        """The module read; None when it does not parse or does not mention TensorFlow, nor Horovod's module for PyTorch (a
+        glance at the text)."""
         if not _TENSORFLOW.search(self.document.text) or self.document.tree is None:
             return None
         return self._read()

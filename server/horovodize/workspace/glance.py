@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from horovodize.workspace.at_import import IMPORTS, OF_OTHERS, does_something
 
-_MENTIONS = re.compile(rb"tensorflow|keras")
+_MENTIONS = re.compile(rb"tensorflow|keras|horovod\.torch|horovod import torch")
 _NAME = re.compile(rb"\w+")
 
 
@@ -19,7 +19,7 @@ class Glance:
     """What was seen.
 
     digest      of the bytes
-    tensorflow  it names TensorFlow or Keras: only such a file can train by itself
+    tensorflow  it names TensorFlow, Keras or Horovod's module for PyTorch: only such a file can train by itself
     runs        running it may run what it defines or imports: it may be a script
     imports     the names in its imports of what may be modules nearby, each once"""
 
@@ -40,7 +40,7 @@ def digest_of(data: bytes) -> str:
 
 
 def mentions_tensorflow(data: bytes) -> bool:
-    """Whether a file's bytes name TensorFlow or Keras: only such a file can train by itself."""
+    """Whether a file's bytes name TensorFlow, Keras or Horovod's module for PyTorch: only such a file can train by itself."""
     return _MENTIONS.search(data) is not None
 
 

@@ -39,6 +39,26 @@ from horovodize.restrictions.restriction import Restriction
 
 
 @cache
+def faults_of_torch() -> tuple[Restriction, ...]:
+    """Those of them that are looked for in files of `horovod.torch`, too."""
+    modules = (
+        not_initialized,
+        gpu_by_rank,
+        not_averaged,
+        averaged_twice,
+        not_broadcast,
+        on_some_ranks,
+        written_by_all,
+        name_by_rank,
+        same_batches,
+        uneven_shards,
+        waits_forever,
+        touched_at_once,
+    )
+    return tuple(module.RESTRICTION for module in modules)
+
+
+@cache
 def every_fault() -> tuple[Restriction, ...]:
     modules = (
         not_initialized,

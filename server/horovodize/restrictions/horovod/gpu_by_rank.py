@@ -9,6 +9,8 @@ Where a GPU is chosen (`visible_device_list`, `set_visible_devices`, `CUDA_VISIB
 modulo something, looked up in a table of the script's own, `local_rank()` is used as well, or chooses it again after
 that.
 
+The same of `torch.cuda.set_device`, in scripts of `horovod.torch`.
+
 ## Quick fix
 Use `local_rank()`.
 
@@ -22,7 +24,23 @@ gpus = tf.config.list_physical_devices("GPU")
 tf.config.set_visible_devices(gpus[hvd.rank()], "GPU")  # HVD302
 ```
 
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+torch.cuda.set_device(hvd.rank())  # HVD302
+```
+
 ## Near misses
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+torch.cuda.set_device(hvd.local_rank())
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -70,6 +88,7 @@ SETTERS = (
     "tensorflow.config.set_visible_devices",
     "tensorflow.config.experimental.set_visible_devices",
 )
+_OF_TORCH = "torch.cuda.set_device"
 _CHOICE = "CUDA_VISIBLE_DEVICES"
 
 
@@ -103,8 +122,8 @@ def choices(context: Context) -> Iterator[ast.expr]:
         for keyword in call.keywords:
             if keyword.arg == "visible_device_list":
                 yield keyword.value
-    for call in context.module.calls_of(*SETTERS):
-        given = argument(call, "devices", 0)
+    for call in context.module.calls_of(*SETTERS, _OF_TORCH):
+        given = argument(call, "devices", 0) or argument(call, "device")
         if given is not None:
             yield given
     for statement in context.assignments:
@@ -135,7 +154,7 @@ def _hands_on(context: Context, call: ast.Call) -> bool:
         context.is_builtin(call.func, "str", "int", "format", "repr", "max", "min", "abs")
         or (isinstance(call.func, ast.Attribute) and call.func.attr in ("format", "join"))
         or context.values.callee(call) is not None
-        or name in SETTERS
+        or name in (*SETTERS, _OF_TORCH)
         or name.rsplit(".", 1)[-1] in ("GPUOptions", "ConfigProto")
     )
 

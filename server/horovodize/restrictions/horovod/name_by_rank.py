@@ -105,7 +105,9 @@ def _is_of_a_process(context: Context, name: ast.expr) -> bool:
 
 
 def _goes_by_name(context: Context, call: ast.Call) -> bool:
-    """Whether a collective is known by its own name: an operation of a graph is."""
+    """Whether a collective is known by its own name: an operation of a graph is, and those of PyTorch are."""
+    if context.facts.horovod.of_torch:
+        return True
     if ".keras." in context.facts.horovod.name_of(call):
         return False
     traced = any(context.drive.runs_traced(way) >= 0 for way in context.ways(call))

@@ -15,6 +15,10 @@ be seen: its `train_step` may average.
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
 replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras 3.
 
+In a script of `horovod.torch` that shows all of itself, on the `step` of an optimizer of PyTorch's that nothing wraps, where
+nothing averages gradients by hand either; and on `clip_grad_norm_` before the `step` of a wrapped one: it clips while the
+gradients are still averaged.
+
 ## Quick fix
 Wrap the optimizer where it is given, if that is an object, or the tape before its gradients are taken. None under Keras 3:
 import `horovod_keras3` as `hvd` (`pip install 'horovodize[runtime]'` has it), or distribute what it was before Horovod.
@@ -94,7 +98,53 @@ with tf.Session() as session:
         session.run(train, {x: rows})
 ```
 
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+torch.cuda.set_device(hvd.local_rank())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()  # HVD304
+```
+
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # HVD304
+    optimizer.step()
+```
+
 ## Near misses
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.synchronize()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    with optimizer.skip_synchronize():
+        optimizer.step()
+```
+
 ```python
 import tensorflow.compat.v1 as tf
 import horovod.tensorflow as hvd
@@ -170,6 +220,7 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.mending import horovod, keras, stands_alone, tapes, wrapped
 from horovodize.restrictions.horovod.unseen_models import is_of_unseen_class, last_before
 from horovodize.restrictions.restriction import Restriction
@@ -187,6 +238,9 @@ _BUILTINS = ("zip", "list", "tuple", "enumerate", "len", "map", "filter", "rever
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
+    if use.of_torch:
+        yield from torch_training.not_averaged(context, RESTRICTION)
+        return
     if not use.calls("size", *TAPES, *WRAPPERS, *COLLECTIVES, "BroadcastGlobalVariablesCallback"):
         return
     if context.module.imports("horovod_keras3"):

@@ -13,6 +13,9 @@ model that has not been called yet, and so has none (of the script's own class, 
 its input): nothing is sent. Also on the update of a model, where only another one is broadcast, on a run that initialises the
 variables after the broadcast, and, where other modules aren't seen, on what broadcasts and is given to nothing.
 
+In a script of `horovod.torch` that shows all of itself, on the wrapped optimizer, where nothing is broadcast, no seed is set
+and no weights are loaded.
+
 ## Quick fix
 Give the `fit` Horovod's callback; send from rank 0.
 
@@ -171,7 +174,36 @@ for x in tf.data.Dataset.from_tensor_slices(rows).shard(hvd.size(), hvd.rank()).
     optimizer.apply(gradients, model.trainable_variables)  # HVD306
 ```
 
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())  # HVD306
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+```
+
 ## Near misses
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+model = torch.nn.Linear(3, 1)
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -290,6 +322,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
 from horovodize.restrictions.horovod.sent_weights import left, left_out, undone
@@ -322,6 +355,9 @@ _WITH = {  # what broadcasts, by what trains
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
+    if use.of_torch:
+        yield from torch_training.not_broadcast(context, RESTRICTION)
+        return
     if not context.loops or not (use.calls(*WRAPPERS, *TAPES) or _averages_by_hand(context)):
         return
     yield from _too_early(context)

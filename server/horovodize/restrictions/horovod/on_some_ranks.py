@@ -101,6 +101,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.collectives import process_set
 from horovodize.facts.rank_tests import RankTest
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
@@ -130,7 +131,7 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _test_of(context: Context, call: ast.Call, everywhere: set[ast.AST]) -> RankTest | None:
     """The test of the rank by which only some ranks come to a call, while the others do nothing of the kind."""
-    if any(k.arg == "process_set" for k in call.keywords):
+    if process_set(call, context.names.last(call.func)) is not None:
         return None
     for way in context.ways(call):
         test = context.facts.rank_tests.on_way(way)

@@ -9,6 +9,9 @@ On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivi
 is the same on all ranks fixes how. Not where the data depend on the rank, are drawn, or come from anything that can't be
 followed.
 
+In a script of `horovod.torch`, on a `DataLoader` without a sampler, of a data set of torchvision or of tensors, that a loop
+with steps of a wrapped optimizer goes through in order, or in the order that one seed for all ranks fixes.
+
 ## Quick fix
 None.
 
@@ -85,7 +88,44 @@ for x, y in data.rows:  # HVD320
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
+```python
+import torch
+import horovod.torch as hvd
+from torchvision import datasets
+
+hvd.init()
+torch.manual_seed(7)
+rows = datasets.FakeData(1000)
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+loader = torch.utils.data.DataLoader(rows, batch_size=32, shuffle=True)  # HVD320
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+```
+
 ## Near misses
+```python
+import torch
+import horovod.torch as hvd
+from torchvision import datasets
+
+hvd.init()
+torch.manual_seed(7)
+rows = datasets.FakeData(1000)
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+sampler = torch.utils.data.distributed.DistributedSampler(rows, num_replicas=hvd.size(), rank=hvd.rank())
+loader = torch.utils.data.DataLoader(rows, batch_size=32, sampler=sampler)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -169,6 +209,7 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.syntax import FUNCTIONS, argument
@@ -186,6 +227,9 @@ _LIMIT = 300
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
+    if use.of_torch:
+        yield from torch_training.same_batches(context, RESTRICTION)
+        return
     if not use.calls(*WRAPPERS, *TAPES):
         return
     for site, data, by_fit in _fed(context):

@@ -12,6 +12,9 @@ warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_ep
 `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0
 alone finds and doesn't send. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`.
 
+In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all ranks,
+and on one that is given neither: it asks `torch.distributed`, which isn't started.
+
 ## Quick fix
 None: usually `.repeat()` with `steps_per_epoch=steps // hvd.size()`, `.take(…)`, or rows cut to a multiple of `hvd.size()`.
 
@@ -76,7 +79,25 @@ callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
 model.fit(x, y, epochs=10, initial_epoch=first, callbacks=callbacks)  # HVD323
 ```
 
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+rows = torch.utils.data.TensorDataset(x, y)
+sampler = torch.utils.data.distributed.DistributedSampler(rows, num_replicas=hvd.size(), rank=hvd.local_rank())  # HVD323
+```
+
 ## Near misses
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+rows = torch.utils.data.TensorDataset(x, y)
+sampler = torch.utils.data.distributed.DistributedSampler(rows, num_replicas=hvd.size(), rank=hvd.rank())
+```
+
 ```python
 import os
 
@@ -190,6 +211,7 @@ from typing import TypeGuard
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.horovod_use import TAPES
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.numbers_of_steps import of_loop
 from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
@@ -206,6 +228,9 @@ _LEAVING = (ast.Break, ast.Return, ast.Raise)
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
+    if use.of_torch:
+        yield from torch_training.uneven_shards(context, RESTRICTION)
+        return
     if not use.calls("rank") or use.calls("join"):
         return
     for site, data, reasons in _counted(context):

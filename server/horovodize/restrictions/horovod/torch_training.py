@@ -1,0 +1,234 @@
+"""Training with `horovod.torch`: gradients that nothing averages (HVD304), weights that nothing sends (HVD306), the same
+batches on all ranks (HVD320), and samplers that divide by another rank (HVD323)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
+from horovodize.summary.syntax import argument, arguments, position
+
+_AVERAGING = (
+    "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "grouped_allreduce", "grouped_allreduce_",
+    "grouped_allreduce_async", "grouped_allreduce_async_", "sparse_allreduce_async",
+)  # fmt: skip
+_SENDING = (
+    "broadcast_parameters", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object",
+    "broadcast_optimizer_state",
+)  # fmt: skip
+_SEEDS = ("torch.manual_seed", "torch.random.manual_seed")
+_CLIPPING = (
+    "torch.nn.utils.clip_grad_norm_",
+    "torch.nn.utils.clip_grad_value_",
+    "torch.nn.utils.clip_grad_norm",
+)
+_SAMPLER = "torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler"
+_LOADER = "torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"
+_OTHER_WAYS = ("torch.nn.parallel.DistributedDataParallel", "torch.distributed.init_process_group")
+_LIMIT = 400
+
+
+def not_averaged(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """HVD304: optimizers that step by the gradients of one rank, and gradients that are clipped while they are averaged."""
+    use = context.facts.horovod
+    yield from _clipped_early(context, restriction)
+    if not use.is_whole or not use.calls("rank", "size", *_SENDING) or context.module.calls_of(*_OTHER_WAYS):
+        return
+    if use.calls(*_AVERAGING) and context.module.loads.get("grad"):
+        return  # it may average them itself
+    for step in _steps(context):
+        arrivals = [a.node for a in context.facts.optimizers.arrivals(step.func.value)]  # type: ignore[attr-defined]
+        plain = [a for a in arrivals if isinstance(a, ast.Call) and _is_of_torch(context, a)]
+        if not arrivals or len(plain) < len(arrivals) or not use.runs(step):
+            continue
+        if context.facts.rank_tests.may_be_guarded(step):
+            continue
+        yield restriction.at(
+            context,
+            step,
+            "each rank trains a model of its own here: nothing averages the gradients; wrap the optimizer in "
+            "`hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`",
+            related=[context.related(plain[0], "made here, and never wrapped")],
+        )
+
+
+def _steps(context: Context) -> Iterator[ast.Call]:
+    """The calls of optimizers' `step`."""
+    for node in context.module.loads.get("step"):
+        call = context.syntax.parent.get(node)
+        if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node:
+            yield call
+
+
+def _is_of_torch(context: Context, made: ast.Call) -> bool:
+    name = context.names.of(made.func) or ""
+    return name.startswith("torch.optim.") and not name.startswith("torch.optim.lr_scheduler.")
+
+
+def _clipped_early(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """`clip_grad_norm_` between `backward` and the `step` of a wrapped optimizer, while Horovod averages what it clips."""
+    steps = [
+        c for c in context.facts.collectives.all if isinstance(c, ast.Call) and c in set(_steps(context))
+    ]
+    for clip in context.module.calls_of(*_CLIPPING):
+        function = context.syntax.function(clip)
+        after = [s for s in steps if context.syntax.function(s) is function and position(s) > position(clip)]
+        if not after or any(
+            context.syntax.function(n) is function
+            for word in ("synchronize", "skip_synchronize")
+            for n in context.module.loads.get(word)
+        ):
+            continue
+        if context.facts.rank_tests.may_be_guarded(clip) or not _goes_before(context, clip, after[0]):
+            continue
+        yield restriction.at(
+            context,
+            clip,
+            "this clips while Horovod averages: each rank clips gradients of its own, or nothing; call "
+            "`optimizer.synchronize()` before it, and step `with optimizer.skip_synchronize():`",
+            related=[context.related(after[0], "waits for the averages only here")],
+        )
+
+
+def _goes_before(context: Context, clip: ast.AST, step: ast.AST) -> bool:
+    """Whether a place comes to be run before another one of the same turn."""
+    return bool(
+        set(context.syntax.loops(clip)) & set(context.syntax.loops(step))
+    ) or not context.syntax.loops(step)
+
+
+def not_broadcast(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """HVD306: weights that each rank draws for itself, and that nothing sends."""
+    use = context.facts.horovod
+    if not use.is_whole or use.calls(*_SENDING, "TorchState") or context.module.calls_of(*_SEEDS):
+        return
+    if any(
+        context.module.loads.get(word) for word in ("load_state_dict", "from_pretrained", "manual_seed_all")
+    ):
+        return
+    trained = [s for s in _steps(context) if s in context.facts.collectives.all]
+    for wrapper in use.wrapped[:1]:
+        if trained and use.runs(wrapper) and not context.facts.rank_tests.may_be_guarded(wrapper):
+            yield restriction.at(
+                context,
+                wrapper,
+                "ranks start with different weights, and go on with different ones: send rank 0's before the first step, with "
+                "`hvd.broadcast_parameters(model.state_dict(), root_rank=0)`",
+            )
+
+
+def same_batches(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """HVD320: a loader that draws the same order on all ranks, of the same rows."""
+    use = context.facts.horovod
+    if not use.is_whole or not use.wrapped:
+        return
+    seeded = any(
+        c.args and isinstance(c.args[0], ast.Constant) and use.runs(c)
+        for c in context.module.calls_of(*_SEEDS)
+    )
+    for loader in context.module.calls_of(*_LOADER):
+        words = {k.arg for k in loader.keywords}
+        if None in words or words & {"sampler", "batch_sampler", "generator"} or len(loader.args) != 1:
+            continue
+        shuffled = argument(loader, "shuffle")
+        ordered = shuffled is None or (isinstance(shuffled, ast.Constant) and shuffled.value is False)
+        if not (ordered or (seeded and isinstance(shuffled, ast.Constant))):
+            continue
+        if not use.runs(loader) or context.facts.rank_tests.may_be_guarded(loader):
+            continue
+        if not _trains(context, loader) or not _is_seen(context, loader.args[0]):
+            continue
+        if _is_by_rank(context, loader) or (not ordered and not _draws_nothing_else(context)):
+            continue
+        yield restriction.at(
+            context,
+            loader,
+            "every rank takes the same rows in the same order, and all compute the same gradients: give the loader a "
+            "`DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())`",
+        )
+
+
+def _is_seen(context: Context, data: ast.expr) -> bool:
+    """Whether a data set is surely one of torchvision's or of tensors: classes of a script's own may take rows by the rank."""
+    made = context.values.calls(data)
+    names = [context.names.of(c.func) or "" for c in made]
+    known = (
+        "torchvision.datasets.",
+        "torch.utils.data.TensorDataset",
+        "torch.utils.data.dataset.TensorDataset",
+    )
+    return bool(names) and all(name.startswith(known) for name in names)
+
+
+def _is_by_rank(context: Context, loader: ast.Call) -> bool:
+    """Whether the rank says which rows a loader takes, not only where they lie."""
+    made = context.values.calls(loader.args[0])
+    given = [e for c in made for e in arguments(c) if e is not argument(c, "root", 0)]
+    given += [k.value for k in loader.keywords]
+    return any(context.facts.horovod.depends_on(e, "rank", "local_rank", limit=_LIMIT) for e in given)
+
+
+def _draws_nothing_else(context: Context) -> bool:
+    """Whether no rank seeds by its number."""
+    return not any(
+        context.facts.horovod.depends_on(e, "rank", "local_rank", limit=100)
+        for c in context.module.calls_of(*_SEEDS)
+        for e in c.args
+    )
+
+
+def _trains(context: Context, loader: ast.Call) -> bool:
+    """Whether a loop goes through a loader and steps."""
+    steps = {s for s in _steps(context) if s in context.facts.collectives.all}
+    for step in steps:
+        for way in context.ways(step):
+            for frame in way:
+                for turn in frame.loops:
+                    if isinstance(turn, ast.For) and loader in context.values.depends([turn.iter], _LIMIT):
+                        return True
+    return False
+
+
+def uneven_shards(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """HVD323: samplers that are told another number of ranks than there are, or another rank."""
+    use = context.facts.horovod
+    for sampler in context.module.calls_of(*_SAMPLER):
+        parts, rank = argument(sampler, "num_replicas", 1), argument(sampler, "rank", 2)
+        if parts is None or rank is None:
+            if not use.wrapped or context.module.calls_of(_OTHER_WAYS[1]) or not use.is_whole:
+                continue
+            if (
+                len(sampler.args) == 1
+                and not any(k.arg is None for k in sampler.keywords)
+                and use.runs(sampler)
+            ):
+                yield restriction.at(
+                    context,
+                    sampler,
+                    "without `num_replicas` and `rank` this asks `torch.distributed`, which Horovod doesn't start, and fails: "
+                    "give it `num_replicas=hvd.size(), rank=hvd.rank()`",
+                    severity=Severity.WARNING,
+                )
+            continue
+        of_host, of_all = use.is_call(rank, "local_rank"), use.is_call(parts, "size")
+        if (of_host and of_all) or (use.is_call(rank, "rank") and use.is_call(parts, "local_size")):
+            wrong = rank if of_host else parts
+            right = "rank" if of_host else "size"
+            yield restriction.at(
+                context,
+                wrong,
+                f"ranks of several machines take the same rows here, and some rows are taken by none: use `{right}()`",
+                severity=Severity.WARNING,
+                fixes=[_by(context, wrong, right)],
+            )
+
+
+def _by(context: Context, call: ast.expr, name: str) -> Fix | None:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    text = context.document.source(call.func.value)
+    return Fix(f"Use `{name}()`", (Edit(context.module.span(call.func), f"{text}.{name}"),))
