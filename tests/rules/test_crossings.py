@@ -92,3 +92,33 @@ def test_the_number_of_such_an_event_counts_the_steps_of_all_ranks() -> None:
     text = plan_of(TAPE + DATA + LOOP + f"        if i % 12 == 0:\n            {then}\n").text
     assert "if i * hvd.size() % 12 < hvd.size():" in text
     assert "'w%d' % (i * hvd.size() // 12)" in text
+
+
+NESTED = "for i in range(100000):\n    step(*draw())\n    if i % 1000 == 0:\n        n += 1\n        if {}:\n            save(i)\n"
+
+
+@pytest.mark.parametrize(
+    ("inner", "after"),
+    [
+        ("i % 1000 == 0", "i * hvd.size() % 1000 < hvd.size()"),
+        ("i % 5000 == 0", "i * hvd.size() % 5000 < hvd.size()"),
+        ("i % keep == 0", "i * hvd.size() % keep < hvd.size()"),
+        ("i == 5000", "i == -(-5000 // hvd.size())"),
+        ("i > 5000", "i > -(-5000 // hvd.size())"),
+    ],
+)
+def test_what_comes_within_such_an_event_goes_by_the_steps_of_all_ranks_too(inner: str, after: str) -> None:
+    """On 3 ranks the 333rd step would seldom be one of those at which the event around comes."""
+    head = "import sys\nfrom feeds import draw, save\nn, keep = 0, int(sys.argv[1])\n"
+    text = plan_of(TAPE + head + NESTED.format(inner)).text
+    assert "    if i * hvd.size() % 1000 < hvd.size():\n" in text
+    assert f"        if {after}:\n" in text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 16])
+def test_so_it_comes_as_often_as_alone(size: int) -> None:
+    alone = [i for i in range(100000) if i % 1000 == 0 and i % 5000 == 0]
+    ranks = [i for i in range(100000 // size) if i * size % 1000 < size and i * size % 5000 < size]
+    assert len(ranks) in (len(alone), len(alone) - 1)
+    once = [i for i in range(100000 // size) if i * size % 1000 < size and i == -(-5000 // size)]
+    assert len(once) == 1

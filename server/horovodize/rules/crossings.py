@@ -6,6 +6,8 @@ also where ranks don't divide it. What is only shown or saved every so many step
 short.
 
 `step % 10 == 0` → `step * hvd.size() % 10 < hvd.size()`
+
+So does what comes every so many steps within such an event, whatever it does.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import event_numbers, guarded, strides, thresholds
+from horovodize.rules import event_numbers, guarded, nested, strides, thresholds
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
@@ -40,7 +42,9 @@ def apply(
     rest:   what that is compared with by `==` or `!=`; None where it is tested by itself
     goes_on: by how much `step` goes on in a turn, as text
     count:  the counter of a rank's steps that an expression gives"""
-    if not isinstance(modulo, ast.BinOp) or not in_place(draft.module, modulo) or not _goes_on(draft, test):
+    if not isinstance(modulo, ast.BinOp) or not in_place(draft.module, modulo):
+        return False
+    if not _goes_on(draft, test) and not nested.is_in_one_of_all(draft, test, modulo.left):
         return False
     by = SIZE if goes_on == "1" else f"{goes_on} * {SIZE}"
     is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)

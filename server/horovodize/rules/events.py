@@ -274,7 +274,8 @@ def _every(
         perhaps = "" if counts else _PERHAPS.format(draft.module.text(number))
         windows.apply(draft, test, number, divisor, rest, operator, doubt=perhaps)
         return
-    if around is None and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
+    apart = around is None or nested.is_in_one_of_all(draft, test, number)
+    if apart and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
         averages.keep_of_event(draft, test, divisor)
         return
     within = nested.multiple(draft, around, divisor, test) if around is not None else None
@@ -412,11 +413,20 @@ def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr, exact: bool) -> t
         return Edit.around(draft.module.span(bound), f"({text} and max(1, ", f" // {SIZE}))"), ""
     sides = [test.left] if isinstance(test, ast.Compare) else []
     around = next((a for side in sides if (a := nested.outer(draft, test, side)) is not None), None)
+    if any(nested.is_in_one_of_all(draft, test, side) for side in sides):
+        draft.decide(bound, Divided("G5"))  # the first step by which all ranks have come so far
+        return Edit.around(draft.module.span(bound), *_rounded_up(draft, bound)), ""
     within = nested.multiple(draft, around, bound, test, once=True) if around is not None else None
     if within is None or (within[1] and not exact):
         return counted.over_ranks(draft, bound, "G5"), ""
     draft.decide(bound, Divided("G5"))
     return (Edit(draft.module.span(bound), within[0]),), within[1]
+
+
+def _rounded_up(draft: Draft, bound: ast.expr) -> tuple[str, str]:
+    """`5000` → `-(-5000 // hvd.size())`"""
+    opening, closing = ("(", ")") if needs_parentheses(bound) or isinstance(bound, ast.UnaryOp) else ("", "")
+    return f"-(-{opening}", f"{closing} // {SIZE})"
 
 
 def _whole_steps(bound: ast.expr) -> ast.expr:

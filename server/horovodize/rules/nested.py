@@ -11,6 +11,7 @@ import ast
 from math import lcm
 
 from horovodize.rules import counted
+from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft, needs_parentheses
 from horovodize.rules.unseen_counts import only_shows
 
@@ -20,11 +21,23 @@ _MULTIPLE = "this is right if `{}` is a multiple of `{}`, the steps of the event
 def outer(draft: Draft, test: ast.AST, count: ast.expr) -> ast.expr | None:
     """The `50` of `if i % 50 == 0:` around an event that goes by the same count, of several the outermost; None where there is
     none."""
+    found = _outermost(draft, test, count)
+    return found.right if found is not None else None
+
+
+def is_in_one_of_all(draft: Draft, test: ast.AST, count: ast.expr) -> bool:
+    """Whether the event around goes by the steps of all ranks: `i * hvd.size() % 50 < hvd.size()`. What is in it has to, too:
+    on 3 ranks every 16th step is seldom one of these."""
+    found = _outermost(draft, test, count)
+    return found is not None and draft.was(found.left, OfAll)
+
+
+def _outermost(draft: Draft, test: ast.AST, count: ast.expr) -> ast.BinOp | None:
     inner, found = draft.syntax.statement(test), None
     for decision, arm in draft.syntax.conditions(inner):
         for n in ast.walk(decision.test) if arm == "body" else ():
             if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) and ast.dump(n.left) == ast.dump(count):
-                found = n.right
+                found = n
     return found
 
 
@@ -50,4 +63,4 @@ def multiple(
     return f"max(1, {text} // {by}) * {share}", doubt
 
 
-__all__ = ["multiple", "outer"]
+__all__ = ["is_in_one_of_all", "multiple", "outer"]
