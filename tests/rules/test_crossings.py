@@ -94,7 +94,10 @@ def test_the_number_of_such_an_event_counts_the_steps_of_all_ranks() -> None:
     assert "'w%d' % (i * hvd.size() // 12)" in text
 
 
-NESTED = "for i in range(100000):\n    step(*draw())\n    if i % 1000 == 0:\n        n += 1\n        if {}:\n            save(i)\n"
+NESTED = (
+    "for i in range(100000):\n    step(*draw())\n    if i % 1000 == 0:\n        n += 1\n        if {}:\n"
+    "            save(i)\n"
+)
 
 
 @pytest.mark.parametrize(
