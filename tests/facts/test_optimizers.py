@@ -82,3 +82,33 @@ def test_one_construction_fills_it_in_a_loop() -> None:
 def test_an_optimizer_around_another_one() -> None:
     text = "opt = tf.keras.mixed_precision.LossScaleOptimizer(o.SGD(1))\nopt\n"
     assert arrivals(text) == ["o.SGD(1)"]
+
+
+# ---------------------------------------------------------------------- functions of which one is picked by a key
+
+MADE = "def adam(rate):\n    return o.Adam(rate)\ndef sgd(rate):\n    return o.SGD(rate)\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "made = {'adam': adam, 'sgd': sgd}\nmade[name](0.1)\n",
+        "made = dict(adam=adam, sgd=sgd)\nmade.get(name)(rate=args.rate)\n",
+        "made = {}\nmade['adam'] = adam\nmade['sgd'] = sgd\nopt = made[name](args.rate * 2)\nopt\n",
+    ],
+)
+def test_the_optimizer_of_a_function_that_is_picked(text: str) -> None:
+    assert set(arrivals(MADE + text)) == {"o.Adam(rate)", "o.SGD(rate)"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "made = {'adam': adam, **more}\nmade[name](0.1)\n",
+        "made = {'adam': adam, 'other': elsewhere.sgd}\nmade[name](0.1)\n",
+        "made = {'adam': adam, 'sgd': sgd}\nmade[name](o.schedules.ExponentialDecay(0.1, 100, 0.9))\n",
+        "class Rate:\n    pass\nmade = {'adam': adam, 'sgd': sgd}\nmade[name](Rate())\n",
+    ],
+)
+def test_where_another_function_or_a_schedule_may_come_it_is_not_followed(text: str) -> None:
+    assert arrivals(MADE + text) == [text.splitlines()[-1]]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.syntax import CALLABLES, argument, arguments
 from horovodize.summary.values import ITEM, Origin
 
 _AROUND = (
@@ -22,6 +22,7 @@ _AROUND = (
     "Lookahead",
     "enable_mixed_precision_graph_rewrite",
 )
+_FAR = 200  # nodes that what is passed is made of
 _INNER = ("inner_optimizer", "optimizer", "opt")  # what they call the optimizer inside
 _ADDING = {"append": 0, "add": 0, "insert": 1, "setdefault": 1}  # methods, and which argument they add
 _READING = (
@@ -82,6 +83,10 @@ class Optimizers:
                 if inner is not None:
                     todo.append((inner, outermost or origin.call, keys))
                     continue
+                made = self._made_by_picked(origin.call) if origin.call is not None else None
+                if made is not None:
+                    todo += [(value, outermost, (*keys, made[0])) for value in reversed(made[1])]
+                    continue
                 held = self._held(origin)
                 if held is not None:
                     key = _key(origin.node) if len(held) > 1 else None
@@ -97,6 +102,32 @@ class Optimizers:
             return None
         given = (argument(call, keyword, 0) for keyword in _INNER)
         return next((value for value in given if value is not None), None)
+
+    def _made_by_picked(self, call: ast.Call) -> tuple[ast.expr, list[ast.expr]] | None:
+        """(the key, what they give) of functions of this program of which one is picked by a key, and called:
+        `factory[name](0.1)`; None where something else may be picked."""
+        held = self._held(Origin(call.func)) if isinstance(call.func, (ast.Subscript, ast.Call)) else None
+        key = _key(call.func)
+        if not held or key is None or not self._is_given_numbers(call):
+            return None
+        picked = [o.node for e in held for o in self.module.values.origins(e) if not o.path]
+        if not all(isinstance(f, ast.FunctionDef) for f in picked):
+            return None
+        return key, [value for f in picked for value in self.module.values.returned(f)]
+
+    def _is_given_numbers(self, call: ast.Call) -> bool:
+        """Whether nothing that TensorFlow or a class of the program makes is passed: a schedule, whose steps are to be divided
+        where it is made, and which can't be multiplied where it is used."""
+        made = (
+            n
+            for n in self.module.values.depends(arguments(call), _FAR)
+            if isinstance(n, ast.Call) and n is not call
+        )
+        return not any(
+            (self.module.names.of(n.func) or "").startswith("tensorflow.")
+            or isinstance(self.module.values.callee(n), ast.ClassDef)
+            for n in made
+        )
 
     # ------------------------------------------------------------------ lists and dicts
 
