@@ -69,6 +69,7 @@ FAULTS = [
     ("hvd.init()\n", "", "HVD301"),
     ("set_device(hvd.local_rank())", "set_device(hvd.rank())", "HVD302"),
     ("set_device(hvd.local_rank())", 'set_device(f"cuda:{hvd.rank()}")', "HVD302"),
+    ("set_device(hvd.local_rank())", 'set_device(torch.device("cuda", hvd.rank()))', "HVD302"),
     ("optimizer = hvd.Dist", "wrapped = hvd.Dist", "HVD304"),
     (
         "loss.backward()",
@@ -168,3 +169,17 @@ def test_beside_tensorflow_it_trains_something_else() -> None:
         "import horovod.torch", "import horovod.tensorflow as of_graphs\nimport horovod.torch"
     )
     assert "HVD302" not in codes(text.replace("set_device(hvd.local_rank())", "set_device(hvd.rank())"))
+
+
+def test_a_scaler_steps_for_an_optimizer() -> None:
+    scaled = RIGHT.replace("optimizer.step()", "scaler.step(optimizer)\n        scaler.update()")
+    assert codes(scaled) == set()
+    assert "HVD331" in codes(scaled.replace("#IN", "if loss.item() > 5:\n            break"))
+    plain = scaled.replace("#IN", "schedule.step(loss)")
+    assert codes(plain) == set()
+
+
+def test_asking_what_horovod_has_gives_it_to_nobody() -> None:
+    text = UNSENT.replace("hvd.broadcast_optimizer_state(optimizer, root_rank=0)\n", "")
+    assert "HVD306" in codes(text + 'print(hasattr(hvd, "timeline"))\n')
+    assert "HVD306" not in codes(text + "prepare(hvd)\n")

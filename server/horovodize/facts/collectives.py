@@ -84,7 +84,8 @@ class Collectives:
         for node in self.module.loads.get("step"):
             call = self.module.syntax.parent.get(node)
             if isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node:
-                if self._is_wrapped_by_then(node.value):
+                # Also `scaler.step(optimizer)`, which steps unless a gradient isn't finite: these are the same on all ranks.
+                if any(map(self._is_wrapped_by_then, (node.value, *call.args[:1]))):
                     yield Collective(call, "training", trains=True)
 
     def _is_wrapped_by_then(self, optimizer: ast.expr) -> bool:
@@ -107,8 +108,13 @@ class Collectives:
 
     def _is_compiled_wrapped(self, model: ast.expr) -> bool:
         """Whether a model is surely compiled with an optimizer that averages."""
-        text = ast.unparse(model)
-        given = [e for c in self.sites.compiles if ast.unparse(c.model) == text for e in c.optimizers]
+        text, made = ast.unparse(model), set(self.module.values.calls(model))
+        given = [
+            e
+            for c in self.sites.compiles
+            if ast.unparse(c.model) == text or made & set(self.module.values.calls(c.model))
+            for e in c.optimizers
+        ]
         arrivals = [a.node for e in given for a in self.optimizers.arrivals(e)]
         return bool(arrivals) and all(self.use.is_call(node, *WRAPPERS) for node in arrivals)
 

@@ -108,7 +108,9 @@ class HorovodUse:
         bound = {b.name for b in self.module.scopes.imports if b.imported.startswith("horovod")}
         for name in bound:
             for node in self.module.loads.get(name):
-                attribute = isinstance(syntax.parent.get(node), ast.Attribute)
+                outside = syntax.parent.get(node)
+                asks = isinstance(outside, ast.Call) and names.last(outside.func) in ("hasattr", "print")
+                attribute = isinstance(outside, ast.Attribute) or asks
                 full = names.of(node) or ""
                 if not attribute and full.startswith("horovod") and not full[-1:].isupper() and "." in full:
                     if full.rsplit(".", 1)[-1] in ("tensorflow", "keras", "horovod", "torch"):
@@ -236,6 +238,9 @@ class HorovodUse:
                 if left is None or right is None:
                     return None
                 return left + right if isinstance(e.op, ast.Mult) else left - right
+            case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() as power)):
+                left = self._factor(e.left, depth + 1)
+                return None if left is None else left * power
             case ast.Call() if self.is_call(e, "size"):
                 return 1
             case ast.Attribute() if self._is_argument(e):

@@ -154,7 +154,10 @@ class RankTests:
             return True
         text, parent = ast.unparse(test), self.module.syntax.parent
         for n in ast.walk(test):
-            if isinstance(n, ast.Call) and isinstance(parent[n], ast.BinOp) and self.use.is_call(n, "size"):
+            share = isinstance(parent.get(n), ast.BinOp) or (
+                isinstance(parent.get(n), ast.Compare) and not self.asks_for_several(test)
+            )
+            if isinstance(n, ast.Call) and share and self.use.is_call(n, "size"):
                 text = text.replace(ast.unparse(n), "", 1)
         return bool(_LIKE_A_RANK.search(text))
 

@@ -92,6 +92,7 @@ _OF_PATHS = {
     "rmdir": Deed.REMOVE,
 }
 _GIVING_PATHS = ("joinpath", "resolve", "absolute", "expanduser", "with_name", "with_suffix")
+_DATA = ("tensorflow.keras.datasets.", "tensorflow.examples.tutorials.mnist.")
 _ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
 _NOWHERE = ("os.devnull",)
 _LIMIT = 100  # nodes that a path is looked for in
@@ -143,7 +144,7 @@ class Deeds:
                     deed is Deed.REMOVE and name in _ONCE and not self._may_fail(call) and not _ignores(call)
                 )
                 yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."), alone)
-        elif catalogue.downloads(name) and name.startswith("tensorflow.keras.datasets."):
+        elif catalogue.downloads(name) and name.startswith(_DATA):
             yield Touch(call, Deed.FETCH, self._cache(call, name))
         elif name.startswith("torchvision.datasets.") and (root := self._downloaded_to(call)) is not None:
             yield Touch(call, Deed.FETCH, root)

@@ -92,6 +92,8 @@ class OwnAnswers:
 
     def _of(self, e: ast.expr, reasons: Collection[object], counted: bool = False) -> Taken:
         varies = [r for r in reasons if isinstance(r, Varies)]
+        if varies and self._is_of_exchanged_metric(e):
+            return Taken.UNSURE
         if any(r.kind in _OWN for r in varies):
             return Taken.OWN
         if any(map(self._is_own_file, varies)):
@@ -107,6 +109,24 @@ class OwnAnswers:
         if not counted and self.facts.horovod.of_torch and self._comes_of_a_sampler(e, reasons):
             return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
+
+    def _is_of_exchanged_metric(self, e: ast.expr) -> bool:
+        """Whether a value is the result of a metric whose counts were exchanged:
+        `auc.true_positives.assign(hvd.allreduce(…))`."""
+        values, syntax = self.facts.module.values, self.facts.module.syntax
+        asked = {
+            (ast.unparse(n.func.value), syntax.function(n))
+            for n in values.depends([e], _BEHIND)
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "result"
+        }
+        return bool(asked) and any(
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Attribute)
+            and (ast.unparse(node.value.value), syntax.function(node)) in asked
+            and isinstance(call := syntax.parent.get(node), ast.Call)
+            and any(self.facts.horovod.depends_on(given, *AGREEING, limit=60) for given in call.args)
+            for node in self.facts.module.loads.get("assign")
+        )
 
     def _comes_of_a_sampler(self, e: ast.expr, reasons: Collection[object]) -> bool:
         """Whether a value surely comes of the rows that PyTorch's sampler takes by the rank. How many these are is the same on

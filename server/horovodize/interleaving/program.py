@@ -149,7 +149,8 @@ class Program:
                 if what := self.changes.of_assignment(s):
                     yield Change(s, what)
                 if isinstance(s, ast.Assign) and _stops(s):
-                    yield Stop(s)
+                    stop = Stop(s)
+                    yield stop if isinstance(s.value, ast.Constant) else Choice(s.value, (stop,), ())
             case ast.Match():
                 return  # which case is met isn't followed
             case _:

@@ -46,4 +46,5 @@ def first_rate(context: Context, rate: ast.expr) -> ast.expr:
     lists = [o.node for o in context.values.origins(first) if isinstance(o.node, (ast.List, ast.Tuple))]
     if len(lists) == 1 and lists[0].elts and not isinstance(lists[0].elts[0], ast.Starred):
         return lists[0].elts[0]
-    return first
+    each = [o.node for o in context.values.origins(first) if isinstance(o.node, ast.ListComp)]
+    return each[0].elt if len(each) == 1 and not lists else first

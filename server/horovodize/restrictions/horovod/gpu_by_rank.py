@@ -154,7 +154,7 @@ def _hands_on(context: Context, call: ast.Call) -> bool:
         context.is_builtin(call.func, "str", "int", "format", "repr", "max", "min", "abs")
         or (isinstance(call.func, ast.Attribute) and call.func.attr in ("format", "join"))
         or context.values.callee(call) is not None
-        or name in (*SETTERS, _OF_TORCH)
+        or name in (*SETTERS, _OF_TORCH, "torch.device")
         or name.rsplit(".", 1)[-1] in ("GPUOptions", "ConfigProto")
     )
 

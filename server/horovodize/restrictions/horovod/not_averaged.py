@@ -236,6 +236,15 @@ _OF_GRAPHS = ("tensorflow.gradients", "tensorflow.compat.v1.gradients")
 _BUILTINS = ("zip", "list", "tuple", "enumerate", "len", "map", "filter", "reversed", "sorted")
 
 
+# Packages whose variables lie on several ranks, and whose gradients are exchanged as they are taken.
+_EXCHANGING = (
+    "sparse_operation_kit",
+    "distributed_embeddings",
+    "hybridbackend",
+    "tensorflow_recommenders_addons",
+)
+
+
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if use.of_torch:
@@ -243,7 +252,7 @@ def find(context: Context) -> Iterator[Violation]:
         return
     if not use.calls("size", *TAPES, *WRAPPERS, *COLLECTIVES, "BroadcastGlobalVariablesCallback"):
         return
-    if context.module.imports("horovod_keras3"):
+    if context.module.imports("horovod_keras3", *_EXCHANGING):
         return
     yield from _fits(context)
     yield from _updates(context)

@@ -222,6 +222,7 @@ _SEEDS = (
 )
 _OF_LIBRARIES = ("tensorflow.", "numpy.", "tensorflow_datasets.")
 _DRAWN = re.compile(r"rand|shard|sample|normal|uniform|permut|choice|generator|augment|dropout", re.I)
+_ALIKE = ("size", "local_size", "broadcast_object", "broadcast", "allreduce", "allgather_object")
 _LIMIT = 300
 
 
@@ -311,7 +312,7 @@ def _is_same(context: Context, node: ast.AST) -> bool:
         return True
     name = context.names.of(node.func) or ""
     if name:
-        return name.startswith(_OF_LIBRARIES) or context.facts.horovod.is_call(node, "size", "local_size")
+        return name.startswith(_OF_LIBRARIES) or context.facts.horovod.is_call(node, *_ALIKE)
     if isinstance(node.func, ast.Attribute):  # of a dataset, or an array
         return context.values.callee(node) is None
     if isinstance(context.values.callee(node), FUNCTIONS):

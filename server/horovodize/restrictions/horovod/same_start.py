@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_weights import is_left
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, position
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(
@@ -47,8 +47,20 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
         return False
     if context.facts.never_run.is_at(node) or _seeds_no_weights(context, node):
         return False
-    alone = tests.deciding(node) is not None
-    return not (alone and _LOADS.search(context.names.last(node)))
+    if not _LOADS.search(context.names.last(node)):
+        return True
+    return tests.deciding(node) is None and not _comes_last(context, node)
+
+
+def _comes_last(context: Context, node: ast.expr) -> bool:
+    """Whether something at the end of the script is done when all training is."""
+    if context.syntax.function(node) is not None or context.syntax.loops(node):
+        return False
+    ways = [way for site in context.training_sites for way in context.ways(site)]
+    return bool(ways) and all(
+        way[-1].function is None and position(context.syntax.statement(way[-1].node)) < position(node)
+        for way in ways
+    )
 
 
 def _sends_no_model(context: Context, call: ast.Call) -> bool:

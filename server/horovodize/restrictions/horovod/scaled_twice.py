@@ -75,7 +75,7 @@ from horovodize.restrictions.violation import Fix, Severity, Violation
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if len(use.calls("size")) < 2:
+    if not use.calls("size"):
         return
     for call in context.syntax.calls:
         for rate in rates_of(call):

@@ -128,6 +128,7 @@ from horovodize.restrictions.horovod.steps_not_divided import is_of_one
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary import TrainingLoop
 from horovodize.summary.syntax import argument
 
 _SCHEDULES = "tensorflow.keras.optimizers.schedules."
@@ -139,6 +140,7 @@ _COUNTS = {  # what counts steps, and where it stands
     "InverseTimeDecay": ("decay_steps", 1),
     "PiecewiseConstantDecay": ("boundaries", 0),
 }
+_LIMIT = 200
 _OF_GRAPHS = "tensorflow.compat.v1.train."
 _COUNTS_OF_GRAPHS = {
     "exponential_decay": ("decay_steps", 2),
@@ -180,9 +182,28 @@ def _divided_steps(context: Context, fit: ast.Call) -> ast.expr | None:
     """The steps of an epoch, where they are divided by the number of ranks and the epochs aren't multiplied by it."""
     use = context.facts.horovod
     steps, epochs = argument(fit, "steps_per_epoch"), argument(fit, "epochs")
-    if steps is None or not use.runs(fit) or not use.depends_on(steps, "size"):
+    if not use.runs(fit) or (epochs is not None and use.depends_on(epochs, "size", "local_size")):
         return None
-    return None if epochs is not None and use.depends_on(epochs, "size", "local_size") else steps
+    if steps is not None:
+        return steps if use.depends_on(steps, "size") else None
+    data = argument(fit, "x", 0)
+    return data if data is not None and _is_dealt(context, data) else None
+
+
+def _is_dealt(context: Context, data: ast.expr) -> bool:
+    """Whether a rank goes through its share of some data only: by `shard`, or every size()-th row of them, and only once."""
+    use, parts = context.facts.horovod, list(context.values.depends([data], _LIMIT))
+    again = any(isinstance(n, ast.Call) and context.names.last(n.func) == "repeat" for n in parts)
+    return not again and any(
+        (isinstance(n, ast.Slice) and n.step is not None and use.is_call(n.step, "size"))
+        or (
+            isinstance(n, ast.Call)
+            and context.names.last(n.func) == "shard"
+            and (number := argument(n, "num_shards", 0)) is not None
+            and use.is_call(number, "size")
+        )
+        for n in parts
+    )
 
 
 def _divided_turns(context: Context) -> Iterator[ast.expr]:
@@ -193,6 +214,21 @@ def _divided_turns(context: Context) -> Iterator[ast.expr]:
         with_size = [n for n in numbers if use.depends_on(n, "size", "local_size")]
         if len(with_size) == 1 and use.factor(with_size[0]) == -1 and use.runs(training.node):
             yield with_size[0]
+        elif not with_size and use.runs(training.node):
+            yield from _by_stride(context, training)
+
+
+def _by_stride(context: Context, training: TrainingLoop) -> list[ast.expr]:
+    """What the loop around a step goes through, if that is every size()-th of some numbers or batches."""
+    loops = [loop for loop, _ in of_loop(context, training)]
+    if not loops or not isinstance(loops[0], ast.For):
+        return []
+    through = loops[0].iter
+    dealt = any(
+        isinstance(n, ast.Slice) and n.step is not None and context.facts.horovod.is_call(n.step, "size")
+        for n in context.values.depends([through], _LIMIT)
+    )
+    return [through] if dealt else []
 
 
 def _count(context: Context, schedule: ast.Call) -> ast.expr | None:

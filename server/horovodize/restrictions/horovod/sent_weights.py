@@ -124,9 +124,14 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.Name | Non
             if context.facts.optimizers.arrivals(model) and _is_optimizer(context, model):
                 return
             yield model if len(context.values.calls(model)) == 1 else None
+        case ast.Attribute(value=ast.Name(), attr="non_trainable_variables" | "non_trainable_weights"):
+            return  # no gradient changes these
         case ast.BinOp(op=ast.Add()):
             yield from _models(context, given.left)
             yield from _models(context, given.right)
+        case ast.Name() if (each := _gone_through(context, given)) is not None:
+            for e in each.elts:
+                yield from _models(context, e)
         case ast.List() | ast.Tuple():
             for e in given.elts:
                 yield from _models(context, e.value) if isinstance(e, ast.Starred) else (None,)
@@ -136,6 +141,15 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.Name | Non
             return
         case _:
             yield None
+
+
+def _gone_through(context: Context, name: ast.Name) -> ast.List | ast.Tuple | None:
+    """What is written out, and a loop goes through by a name: `for weights in (one.variables, other.variables):`."""
+    bound = context.scopes.reaching(name)
+    loop = bound[0].statement if len(bound) == 1 else None
+    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name) or loop.target.id != name.id:
+        return None
+    return loop.iter if isinstance(loop.iter, (ast.List, ast.Tuple)) else None
 
 
 def _is_optimizer(context: Context, e: ast.expr) -> bool:

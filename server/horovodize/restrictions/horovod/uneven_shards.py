@@ -258,8 +258,8 @@ def _chosen(context: Context) -> Iterator[Violation]:
             continue
         for count in counts:
             asked = next(set_by_rank(context, count), None)
-            if asked is None and site not in sessions:
-                asked = _asked(context, count)
+            if asked is None:
+                asked = _asked(context, count) if site not in sessions else _added_rank(context, count)
             if asked is None or asked in seen:
                 continue
             seen.add(asked)
@@ -278,11 +278,26 @@ def _asked(context: Context, count: ast.expr) -> ast.AST | None:
     """Where a number asks for the rank that is not made with the number of ranks, nor of anything unseen, which may be given
     the rank for something else."""
     reasons = context.facts.uniform.reasons(count)
+    if (added := _added_rank(context, count)) is not None:
+        return added
     if any(isinstance(r, Unknown) for r in reasons) or context.facts.horovod.depends_on(
         count, "size", "local_size"
     ):
         return None
     return next((r.where for r in reasons if _is_of_rank(context, r)), None)
+
+
+def _added_rank(context: Context, count: ast.expr) -> ast.expr | None:
+    """The rank itself, where it is added to a number of steps that is otherwise the same on all ranks, or taken from it."""
+    use = context.facts.horovod
+    for made in (o.node for o in context.values.origins(count) if not o.path):
+        if isinstance(made, ast.BinOp) and isinstance(made.op, (ast.Add, ast.Sub)):
+            for side, other in ((made.left, made.right), (made.right, made.left)):
+                if use.is_call(side, "rank", "local_rank") and not use.depends_on(
+                    other, "rank", "local_rank"
+                ):
+                    return side
+    return None
 
 
 def _is_of_rank(context: Context, reason: Varies | Unknown) -> TypeGuard[Varies]:

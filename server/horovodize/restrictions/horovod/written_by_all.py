@@ -178,6 +178,7 @@ _SAVERS = {
     _V1 + "Checkpoint": ("file_prefix", 0),
     _V1 + "Saver": ("save_path", 1),
 }
+_CHECKPOINTS = ("tensorflow.train.Checkpoint", _V1 + "Checkpoint")
 _MANAGERS = ("tensorflow.train.CheckpointManager", _V1 + "CheckpointManager")
 _WRITERS = {  # callbacks that write, and what the path is called: always the first argument
     "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
@@ -288,7 +289,7 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
                 yield call, path
     yield from _of_estimators(context)
     fitted = {context.text(f.model) for f in context.sites.fits}
-    for call in context.sites.method_calls("save", "save_weights"):
+    for call in context.sites.method_calls("save", "save_weights", "write"):
         assert isinstance(call.func, ast.Attribute)
         if context.names.of(call.func) is not None or context.values.callee(call) is not None:
             continue
@@ -299,6 +300,8 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             continue
         classes = context.values.class_names(receiver)
         kind = next((_SAVERS[c] for c in _SAVERS if c in classes), None)
+        if call.func.attr == "write" and not any(c in classes for c in _CHECKPOINTS):
+            continue
         if kind is None and context.text(receiver) in fitted:
             kind = _SAVERS[MODEL]
         path = argument(call, *kind) if kind is not None else None
