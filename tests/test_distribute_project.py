@@ -371,3 +371,35 @@ def test_a_backend_that_is_imported_later_is_none_yet() -> None:
     text = changed(result(script, net=built))["/p/train.py"]
     assert "\nfrom keras import backend\n" in text[: text.index("\nbackend.set_session(")]
     assert text.index("backend.set_session(") < text.index("import net\n")
+
+
+GIVEN_SESSION = """import tensorflow as tf
+class Model:
+    def __init__(self, sess):
+        self.sess = sess
+        self.x = tf.placeholder(tf.float32, [None, 2])
+        self.loss = tf.reduce_mean(tf.get_variable("w", [2]) * self.x)
+        self.step = tf.train.AdamOptimizer(0.1).minimize(self.loss)
+    def train(self, rows):
+        self.sess.run(tf.global_variables_initializer())
+        for i in range(0, len(rows), 8):
+            self.sess.run(self.step, {self.x: rows[i:i + 8]})
+"""
+
+
+def test_a_class_that_is_given_its_session_names_the_loop_and_where_to_look():
+    refusal = distribute(summarize(Document(GIVEN_SESSION)))
+    assert isinstance(refusal, Refusal)
+    (reason,) = refusal.reasons
+    assert reason.code == "HVD002"
+    assert "opened in another file" in reason.message
+    assert GIVEN_SESSION[reason.span.start :].startswith("self.sess.run(self.step")
+    opens = "import tensorflow as tf\nfrom model import Model\nwith tf.Session() as sess:\n    Model(sess).train([[1.0, 2.0]] * 64)\n"
+    assert isinstance(result(opens, model=GIVEN_SESSION), Plan)
+
+
+def test_a_class_that_trains_nothing_has_no_loop():
+    predicts = GIVEN_SESSION.replace("self.sess.run(self.step, ", "self.sess.run(self.loss, ")
+    refusal = distribute(summarize(Document(predicts)))
+    assert isinstance(refusal, Refusal)
+    assert "no training loop" in refusal.reasons[0].message

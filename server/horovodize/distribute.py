@@ -163,8 +163,26 @@ def _before_rules(summary: ModuleSummary, found: Findings) -> Refusal | Unchange
     if found.blocking:
         return Refusal(summary.document, [Reason(v.code, v.message, v.span) for v in found.blocking])
     if not summary.loops:
-        return _refused(summary, "HVD002", "there is no training loop in this file")
+        return _without_loop(summary)
     return None
+
+
+def _without_loop(summary: ModuleSummary) -> Refusal:
+    """A class that is given its session trains, but not by itself."""
+    given = _runs_of_given_sessions(summary)
+    if not given or summary.module is None:
+        return _refused(summary, "HVD002", "there is no training loop in this file")
+    message = "the session that trains here is opened in another file; distribute the script that opens it"
+    return Refusal(summary.document, [Reason("HVD002", message, summary.module.span(given[0]))])
+
+
+def _runs_of_given_sessions(summary: ModuleSummary) -> list[ast.Call]:
+    """The calls that run a train op of the file, where it opens no session."""
+    sites = summary.sites
+    if sites is None or sites.sessions or not sites.graph_minimizes:
+        return []
+    graph, made = sites.graph, set[ast.AST](sites.graph_minimizes)
+    return [c for c in graph.all_runs if any(op in made for op in graph.operations(graph.fetches(c)))]
 
 
 def _refused(summary: ModuleSummary, code: str, message: str) -> Refusal:

@@ -25,6 +25,8 @@ _ALL = (
         "the file has no training loop",
         "Nothing in the file trains a model in a way that Horovodize knows: no `fit` or `train_on_batch` of a Keras model, no\n"
         "`apply_gradients` or `minimize` of an optimizer.\n\n"
+        "A class whose methods run a session that it is given is distributed with the script that opens the session: name\n"
+        "that script.\n\n"
         "In a folder, such files are passed over.",
     ),
     RefusalCode(
