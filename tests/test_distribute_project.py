@@ -394,7 +394,8 @@ def test_a_class_that_is_given_its_session_names_the_loop_and_where_to_look():
     assert reason.code == "HVD002"
     assert "opened in another file" in reason.message
     assert GIVEN_SESSION[reason.span.start :].startswith("self.sess.run(self.step")
-    opens = "import tensorflow as tf\nfrom model import Model\nwith tf.Session() as sess:\n    Model(sess).train([[1.0, 2.0]] * 64)\n"
+    imports = "import tensorflow as tf\nfrom model import Model\n"
+    opens = f"{imports}with tf.Session() as sess:\n    Model(sess).train([[1.0, 2.0]] * 64)\n"
     assert isinstance(result(opens, model=GIVEN_SESSION), Plan)
 
 
