@@ -37,6 +37,8 @@ _READERS = {
     "listdir", "scandir", "glob", "iglob", "walk", "imread", "loadmat", "gfile", "fastgfile", "file", "tfrecorddataset",
     "textlinedataset", "list_files", "flow_from_directory", "image_dataset_from_directory", "load_img", "listdirectory",
 }  # fmt: skip
+# Of these, what gives names of files: a path that is made of one is in the folder that they are in.
+_LISTERS = {"listdir", "scandir", "glob", "iglob", "walk", "list_files", "listdirectory"}
 # Words by which paths name what a run leaves behind.
 _OF_A_RUN = re.compile(
     r"ckpt|checkpoint|model|weight|log|save|snapshot|result|output|state|resume|done|stop|\.h5$|\.keras$|\.pb$",
@@ -57,6 +59,7 @@ _GIVEN_WHAT_FIRST = (
     "os.replace",
 )
 _PARSERS = ("ArgumentParser", "OptionParser", "ArgParser", "add_argument", "add_option")
+_FOLDER_MAKERS = ("makedirs", "mkdir", "MakeDirs", "MkDir")
 _NOWHERE = ("dump", "imshow", "show")  # into an open file, into a window
 _LIMIT = 80
 _PUT_IN = re.compile(r"\{[^{}]*\}|%[-0-9.]*[a-z]")  # `{epoch:02d}`, `%04d`
@@ -121,8 +124,14 @@ class Written:
         }
 
     def holds(self, path: ast.AST) -> bool:
-        """Whether a file that is read may be one that the program writes."""
-        return any(not self._forms.are_apart(path, written) for written in self._written_as(path))
+        """Whether a file that is read may be one that the program writes: not a folder that it makes."""
+        files = (written for written in self._written_as(path) if not self._is_a_folder(written))
+        return any(not self._forms.are_apart(path, written) for written in files)
+
+    def _is_a_folder(self, written: ast.AST) -> bool:
+        """Whether a path is only that of a folder which is made."""
+        call = self.module.syntax.parent[written]
+        return isinstance(call, ast.Call) and self.module.names.last(call.func) in _FOLDER_MAKERS
 
     def _written_as(self, path: ast.AST) -> list[ast.AST]:
         """The paths that the program writes to and that have something in common with one, if only a folder."""
@@ -157,17 +166,34 @@ class Written:
         """How paths are written, and the strings that they are made of. `named`: without the names of files that something in
         them was read from: `"fold%d.h5" % fold` does not name what the folds are made of."""
         text = {self._spelled(e) for p in paths for e in self._stands_for(p)}
-        strings = {
-            n.value
-            for p in paths
-            for n in self.module.values.depends([p], _LIMIT)
-            if isinstance(n, ast.Constant)
-            and isinstance(n.value, str)
-            and sum(c.isalnum() for c in n.value) > 2
-            and not (named and self._is_read_there(n))
-            and not self._describes(n)
-        }
+        strings = set[str]()
+        for p in paths:
+            nodes = list(self.module.values.depends([p], _LIMIT))
+            behind = self._behind_reads(nodes, p) if named else set()
+            strings |= {
+                n.value
+                for n in nodes
+                if isinstance(n, ast.Constant)
+                and isinstance(n.value, str)
+                and sum(c.isalnum() for c in n.value) > 2
+                and n not in behind
+                and not self._describes(n)
+            }
         return text, strings
+
+    def _behind_reads(self, nodes: list[ast.AST], path: ast.AST) -> set[ast.AST]:
+        """Of what a path is made of, what only says where something in it was read from: a folder of settings in a file."""
+        reads = [n for n in nodes if isinstance(n, ast.Call) and self._is_read(n) and n.args]
+        reads = [r for r in reads if self.module.names.last(r.func).lower() not in _LISTERS]
+        if not reads:
+            return set()
+        written = {part for form in self._forms.of(path) for part in form}
+        behind = set(self.module.values.depends([r.args[0] for r in reads], _LIMIT))
+        return {
+            n
+            for n in behind
+            if not isinstance(n, ast.Constant) or self._is_read_there(n) or n.value not in written
+        }
 
     def _stands_for(self, path: ast.AST) -> list[ast.Name | ast.Attribute | ast.Call]:
         """A path as it is written, and where it comes from: through names, and through the parameters of functions."""
@@ -189,11 +215,10 @@ class Written:
         """Whether a string is what something is read from, where it stands: `np.load("x.npy")`."""
         calls = (a for a in self.module.syntax.ancestors(name) if isinstance(a, ast.Call))
         around = next(calls, None)
-        return (
-            around is not None
-            and self.module.names.last(around.func).lower() in _READERS
-            and self._opening.written(around) is None
-        )
+        return around is not None and self._is_read(around)
+
+    def _is_read(self, call: ast.Call) -> bool:
+        return self.module.names.last(call.func).lower() in _READERS and self._opening.written(call) is None
 
 
 def _template(node: ast.AST) -> str | None:
