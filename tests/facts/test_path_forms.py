@@ -36,6 +36,7 @@ MAY_BE_ONE = [
     ("os.path.join(BASE, LAST)", "os.path.join(BASE, 'train.csv')"),
     ("f'{name}/model-100.index'", "BASE + '/model'"),
     ("os.path.join(*name)", "'x.csv'"),
+    ("'state.json'", "'state.json' + '.tmp'"),  # which is renamed
 ]
 APART = [
     ("os.path.join(BASE, 'train.csv')", "os.path.join(BASE, 'model.h5')"),

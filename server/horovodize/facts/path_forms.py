@@ -152,9 +152,10 @@ def _names(form: Form) -> list[tuple[str, bool]]:
 
 def _may_be(read: str, read_whole: bool, written: str, written_whole: bool) -> bool:
     """Whether a name in the path that is read may be the last one of what is written: itself, a folder, or that name made
-    longer."""
+    longer (also the other way round: `state.json.tmp` is renamed when it is written)."""
     if read_whole and written_whole:
-        return read == written or any(read.startswith(written + added) for added in _ADDED)
+        longer = any(read.startswith(written + added) for added in _ADDED)
+        return read == written or longer or written.startswith(read + ".")
     if read_whole:
         return written in read
     return written.endswith(read) or read.endswith(written) or written in read
