@@ -774,3 +774,44 @@ def test_a_loop_of_the_graph_that_only_computes_is_none() -> None:
     )
     result = distribute(summarize(Document(source)), Options())
     assert not isinstance(result, Refusal) or all("in the graph" not in r.message for r in result.reasons)
+
+
+MEASURED = LOSS.replace("x = ", "xs = [") .replace("[None, 1])", "[None, 1])]", 1).replace("x * w", "xs[0] * w") + """\
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+class Model:
+    def step(self, sess, rows, forward_only):
+        feed = {}
+        for i in range(1):
+            feed[xs[i].name] = rows[i]
+        if not forward_only:
+            return sess.run([train, loss], feed)
+        return None, sess.run(loss, feed)
+model = Model()
+sess = tf.Session()
+""" + INIT
+
+
+@pytest.mark.parametrize("told", ["_, measured, _", "_, measured", "measured"])
+def test_a_method_that_trains_or_only_measures_is_no_game(told: str) -> None:
+    """`model.step(sess, rows, True)` beside `model.step(sess, rows, False)`: each rank was said to play games of its own."""
+    program = f"""\
+for i in range(500):
+    model.step(sess, [random.choice(rows)], False)
+    if i % 50 == 0:
+        {told} = model.step(sess, [random.choice(held_out)], True)
+"""
+    plan = plan_of("import random\n" + MEASURED + program)
+    assert not doubts(plan)
+    assert "for i in range(500 // hvd.size()):" in plan.text
+
+
+def test_a_method_that_never_trains_may_be_a_game() -> None:
+    """The near miss: what moves on is another object's."""
+    program = """\
+import gym
+env = gym.make('CartPole-v1')
+for i in range(500):
+    state, reward, done = env.step(model.act(state))
+    model.step(sess, [state], False)
+"""
+    assert [c for c in plan_of(MEASURED + program).changes if not c.sure]

@@ -46,7 +46,8 @@ class Games:
 
     @cached_property
     def _game_moves(self) -> set[ast.Call]:
-        """The calls by which a game may move on."""
+        """The calls by which a game may move on. None is of a method that trains, whatever it is told with this call: with
+        `forward_only` it measures."""
         trained: set[ast.AST] = {u.call for u in self.sites.updates} | {f.call for f in self.sites.fits}
         trained |= {run.call for run in self.sites.graph.trainings}
         return {
@@ -55,7 +56,7 @@ class Games:
             for c in self.module.calls_written.get(move)
             if (c.args or c.keywords)
             and self.module.names.of(c.func) is None
-            and not self.drive.reaches(c, trained)
+            and not self.drive.reaches(self.module.values.callee(c) or c, trained)
             and not self._is_of_a_library(c.func)
         }
 
