@@ -587,3 +587,89 @@ def test_rank_0_writes_again_when_all_ranks_have_read() -> None:
 )
 def test_nothing_waits_where_no_rank_reads_late(source: str) -> None:
     assert _WAITS not in plan_of(source).text.replace("'", '"')
+
+
+GRAPH = """\
+import os
+import tensorflow as tf
+FILE = 'rows.tfrecords'
+def write():
+    with tf.python_io.TFRecordWriter(FILE) as f:
+        for i in range(100):
+            f.write(b'....')
+if not os.path.exists(FILE):
+    write()
+{}
+x = tf.decode_raw(record, tf.float32)
+train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.layers.dense(x, 1)))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    tf.train.start_queue_runners(sess)
+    for i in range(100):
+        sess.run(train)
+"""
+READER = "\n_, one = tf.TFRecordReader().read(queue)\nrecord = tf.train.batch([one], 8)"
+WAITING = "name='saved'))"
+
+
+@pytest.mark.parametrize(
+    ("reads", "waits"),
+    [
+        ("queue = tf.train.string_input_producer([FILE])" + READER, True),
+        ("names = [FILE, 'more.tfrecords']\nrecord = tf.data.TFRecordDataset(names).make_one_shot_iterator().get_next()", True),
+        ("queue = tf.train.string_input_producer(['given.tfrecords'])" + READER, False),
+        ("record = next(tf.python_io.tf_record_iterator(FILE))", True),
+    ],
+)  # fmt: skip
+def test_queues_and_lists_of_files_are_waited_for(reads: str, waits: bool) -> None:
+    """The others read a part of it, or ended as it was not there."""
+    assert (WAITING in plan_of(GRAPH.format(reads)).text) is waits
+
+
+ESTIMATED = """\
+import os
+import tensorflow as tf
+def convert(rows, path):
+    with tf.python_io.TFRecordWriter(path) as f:
+        for row in rows:
+            f.write(row)
+def reader(path, is_training):
+    def input_fn(params):
+        rows = tf.data.TFRecordDataset(path)
+        return (rows.shuffle(100).repeat() if is_training else rows).map(parse).batch(params['batch_size'])
+    return input_fn
+def rows_of(path):
+    return tf.data.TFRecordDataset(path).repeat().map(parse).batch(8)
+def model_fn(features, labels, mode, params):
+    loss = tf.reduce_mean(tf.layers.dense(features, 1))
+    train_op = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+def main():
+    estimator = tf.estimator.Estimator(model_fn, params={{'batch_size': 8}})
+    train_file = os.path.join('out', 'train.tf_record')
+    convert(train_rows(), train_file)
+    {0}
+    test_file = os.path.join('out', 'test.tf_record')
+    {1}
+    result = estimator.evaluate(input_fn=reader(test_file, False))
+main()
+"""
+DIRECT = "estimator.train(input_fn=reader(train_file, True), max_steps=100)"
+NAMED = (
+    "train_input_fn = reader(train_file, True)\n    estimator.train(input_fn=train_input_fn, max_steps=100)"
+)
+LAMBDA = "estimator.train(lambda: rows_of(train_file), max_steps=100)"
+
+
+@pytest.mark.parametrize("train", [DIRECT, NAMED, LAMBDA])
+def test_what_an_input_function_reads_is_waited_for_before_the_estimator_runs_it(train: str) -> None:
+    text = plan_of(ESTIMATED.format(train, "convert(test_rows(), test_file)")).text
+    assert text.count(WAITING) == 2
+    assert "name='read'" not in text  # it is another file
+    after = text[text.rindex(WAITING) :].split("\n")[1]
+    assert after.strip() == "result = estimator.evaluate(input_fn=reader(test_file, False))"
+
+
+def test_what_an_input_function_reads_of_others_is_not_waited_for() -> None:
+    """The near miss: the program writes no test file."""
+    assert plan_of(ESTIMATED.format(DIRECT, "pass")).text.count(WAITING) == 1

@@ -225,6 +225,21 @@ class Estimators:
                 todo += [f for f in called if isinstance(f, FUNCTIONS)]
         return found
 
+    def fed_by(self, function: ast.AST) -> list[ast.Call]:
+        """The calls that train, evaluate or predict with what a function gives, in the order of the text."""
+        return self._fed.get(function, [])
+
+    @cached_property
+    def _fed(self) -> dict[ast.AST, list[ast.Call]]:
+        found: dict[ast.AST, list[ast.Call]] = {}
+        trained = {t.call for t in self.trainings}
+        for call in self.syntax.calls:
+            if call in trained or (trained and self.names.last(call.func) in _CONSUMERS):
+                given = argument(call, "input_fn", 0)
+                for function in self.functions(given) if given is not None else ():
+                    found.setdefault(function, []).append(call)
+        return found
+
     @cached_property
     def _used_otherwise(self) -> set[ast.AST]:
         """The input functions that evaluations and predictions get."""

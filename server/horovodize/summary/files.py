@@ -7,8 +7,6 @@ whose path is written the same way.
 from __future__ import annotations
 
 import ast
-import os.path
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +17,7 @@ from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
+from horovodize.summary.paths_of_files import KEPT, Paths, may_be_same
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument, position
 
 Family = Literal["model", "file", "folder"]
@@ -36,15 +35,16 @@ _FILE_READERS = {
     "tensorflow.data.TFRecordDataset", "tensorflow.data.TextLineDataset", "tensorflow.data.Dataset.list_files",
     "tensorflow.data.FixedLengthRecordDataset", "tensorflow.data.experimental.make_csv_dataset", "os.listdir",
     "os.scandir", "os.chdir", "os.walk",
+    "tensorflow.compat.v1.train.string_input_producer", "tensorflow.compat.v1.train.match_filenames_once",
+    "tensorflow.compat.v1.python_io.tf_record_iterator", "tensorflow.compat.v1.io.tf_record_iterator",
+    "tensorflow.compat.v1.gfile.Glob", "tensorflow.compat.v1.gfile.ListDirectory",
     "glob.glob", "tensorflow.io.gfile.glob", "tensorflow.io.gfile.listdir", "scipy.io.loadmat",
 }  # fmt: skip
 _FOLDER_READERS = {
     "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
     "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
-_KEPT = "\0"  # before the name of a folder that isn't written out
 _THERE = ("exists", "isfile", "is_file")
-_PATH_TYPES = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "os.fspath")
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
 _LATE_HOOKS = ("on_train_end", "on_epoch_end", "on_epoch_begin")
 _PATHS = (
@@ -61,9 +61,6 @@ _PATHS = (
     "dst",
 )
 _SECOND = ("shutil.", "os.rename", "os.replace", "cv2.imwrite.")  # their second argument is what they write
-
-
-_VARYING = re.compile(r"%[\d.]*[a-z]|\{.*|[*?\[].*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Files:
 
     def __init__(self, module: Module, effects: Effects, outputs: Outputs, drive: Drive) -> None:
         self.module, self.effects, self.outputs, self.drive = module, effects, outputs, drive
-        self._paths: dict[ast.expr, tuple[str, str | None]] = {}
+        self._paths = Paths(module)
         self._known_ways: dict[ast.AST, list[list[Frame]]] = {}
 
     def read_back(self) -> Iterator[ReadBack]:
@@ -223,7 +220,9 @@ class Files:
             elif name in _FILE_READERS or (
                 self.outputs.opening.is_open(node) and self.outputs.opening.written(node) is None
             ):
-                yield Access(node, "file", self.outputs.opening.path(node) or _path(node, 0))
+                path = self.outputs.opening.path(node) or _path(node, 0)
+                for one in self._paths.listed(path):
+                    yield Access(node, "file", one)
             elif method == "load_weights" or (
                 method in ("restore", "read", "restore_or_initialize") and self._keeps(node.func)
             ):
@@ -241,102 +240,24 @@ class Files:
     def _same_file(self, write: Access, read: Access) -> bool:
         if write.path is None or read.path is None or write.family == "folder":
             return write.family != "file"
-        (text, written), (other, wanted) = self._where(write.path), self._where(read.path)
-        if text == other or self._is_given_both(write.path, read.path):
+        (text, written), (other, wanted) = self._paths.beginning(write.path), self._paths.beginning(read.path)
+        if text == other or self._paths.are_given_both(write.path, read.path):
             return True
-        name, wanted_name = self._name(write.path), self._name(read.path)
+        name, wanted_name = self._paths.name(write.path), self._paths.name(read.path)
         if write.family == "file" and name is not None and wanted_name is not None and name != wanted_name:
             return False
-        if written is not None and wanted is not None and (written[:1] == _KEPT) is (wanted[:1] == _KEPT):
-            same = _may_be_same(written, wanted)
-            if same or written[:1] != _KEPT:
+        if written is not None and wanted is not None and (written[:1] == KEPT) is (wanted[:1] == KEPT):
+            same = may_be_same(written, wanted)
+            if same or written[:1] != KEPT:
                 return same
         return write.family == "model" or (name is not None and name == wanted_name)
-
-    def _is_given_both(self, path: ast.expr, other: ast.expr) -> bool:
-        """Whether two places get a path that is made in one place, as functions are passed it."""
-        made, others = (
-            {o.node for o in self.module.values.origins(p) if not o.path and not isinstance(o.node, ast.Name)}
-            for p in (path, other)
-        )
-        return not made.isdisjoint(others)
-
-    def _name(self, path: ast.expr) -> str | None:
-        """The name of a file, `train.h5` of `os.path.join(folder, "train.h5")`, where it is written out as a whole."""
-        for origin in self.module.values.origins(path):
-            node: ast.AST | None = origin.node if not origin.path else None
-            is_added = False  # the name may begin in what is before
-            while node is not None and not isinstance(node, ast.Constant):
-                match node:
-                    case ast.BinOp(op=ast.Add(), right=last) | ast.JoinedStr(values=[*_, last]):
-                        node, is_added = last, True
-                    case (
-                        ast.BinOp(op=ast.Div(), right=last)
-                        | ast.Call(func=ast.Attribute(attr="join"), args=[*_, last])
-                    ):
-                        node, is_added = last, False
-                    case _:
-                        node = None
-            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-            name = os.path.basename(text)
-            if all(os.path.splitext(name)) and not _VARYING.search(name) and ("/" in text or not is_added):
-                return name
-        return None
 
     def _is_in_folder(self, write: Access, read: Access) -> bool:
         """Whether a file is written into a folder that is gone through: `f"data/{i}.png"` and `listdir("data")`."""
         if write.family != "file" or read.family != "folder" or write.path is None or read.path is None:
             return False
-        written, folder = self._where(write.path)[1], self._where(read.path)[1]
-        return written is not None and folder is not None and _may_be_same(written, folder)
-
-    def _where(self, path: ast.expr) -> tuple[str, str | None]:
-        """A path as it is written, and how it begins where that is written out."""
-        if path not in self._paths:
-            start = self._beginning(path)
-            self._paths[path] = ast.unparse(path), start if start and _head(start) else None
-        return self._paths[path]
-
-    def _beginning(self, path: ast.expr, depth: int = 6) -> str | None:
-        """How a path begins, as far as it is written out: what varies is put as `{`; a folder that isn't, as it is called,
-        after a mark. None when it varies from the start."""
-        for origin in self.module.values.origins(path):
-            if origin.path or not isinstance(origin.node, ast.expr) or not depth:
-                continue
-            match origin.node:
-                case ast.Constant(value=str() as text):
-                    return text
-                case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
-                    return text + "{"
-                case ast.JoinedStr(
-                    values=[ast.FormattedValue(value=folder), ast.Constant(value=str() as text), *_]
-                ) if text.startswith("/"):
-                    start, end = self._beginning(folder, depth - 1), text + "{"
-                case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str() as text))):
-                    return text
-                case ast.BinOp(op=ast.Add() | ast.Mod(), left=left):
-                    start, end = self._beginning(left, depth - 1), "{"
-                case ast.Call(func=func, args=[given]) if self._is_path(func):
-                    start, end = self._beginning(given, depth - 1), ""
-                case (
-                    ast.BinOp(op=ast.Div(), left=left, right=right)
-                    | ast.Call(func=ast.Attribute(attr="join"), args=[left, right, *_])
-                ):
-                    start = self._beginning(left, depth - 1)
-                    end = f"/{self._beginning(right, depth - 1) or '{'}"
-                case ast.Name() | ast.Attribute():
-                    start, end = _KEPT + ast.unparse(origin.node), ""
-                case _:
-                    continue
-            if start:
-                return start + end
-        return None
-
-    def _is_path(self, func: ast.expr) -> bool:
-        """`str`, `pathlib.Path`: what they give is the path that they are given."""
-        if self.module.scopes.is_builtin(func):
-            return self.module.names.last(func) == "str"
-        return (self.module.names.of(func) or "") in _PATH_TYPES
+        written, folder = self._paths.beginning(write.path)[1], self._paths.beginning(read.path)[1]
+        return written is not None and folder is not None and may_be_same(written, folder)
 
     # ------------------------------------------------------------------ order
 
@@ -344,7 +265,13 @@ class Files:
         for down in self._ways(write.node):
             for up in self._ways(read.node):
                 found = self._meet(down, up)
-                if found is not None:
+                parts = next(
+                    ((w.node, r.node) for w, r in zip(down, up, strict=False) if w.node is not r.node), None
+                )
+                given_others = parts is not None and self._paths.are_given_others(
+                    write.path, read.path, *parts
+                )
+                if found is not None and not given_others:
                     yield ReadBack(write, read, *found)
         if self._is_hook_of(write.node, read.node):
             place = self.module.syntax.statement(read.node)
@@ -369,14 +296,18 @@ class Files:
         )
 
     def _ways(self, node: ast.AST) -> list[list[Frame]]:
-        """The ways down to a node, from the outside. Keras calls the hooks of a callback in a `fit`."""
+        """The ways down to a node, from the outside. Keras calls the hooks of a callback in a `fit`, Estimators the functions
+        that give them their input."""
         if node not in self._known_ways:
             ways = [list(reversed(way)) for way in self.drive.ways(node)]
             self._known_ways[node] = [above + way for way in ways for above in self._above(way[0].function)]
         return self._known_ways[node]
 
     def _above(self, function: Function | None) -> list[list[Frame]]:
-        """The ways down to the calls of Keras that run a function; one of no frames where it does not."""
+        """The ways down to the calls of Keras or of an Estimator that run a function; one of no frames where none does."""
+        fed = self.effects.sites.read_estimators.fed_by(function) if function is not None else []
+        if fed:
+            return [list(reversed(way)) for call in fed for way in self.drive.ways(call)] or [[]]
         owner = self.module.syntax.method_class(function) if function is not None else None
         is_hook = isinstance(function, FUNCTIONS) and function.name.startswith("on_")
         if owner is None or not is_hook or _CALLBACK not in self.module.values.ancestors(owner):
@@ -433,14 +364,3 @@ def _path(call: ast.Call, index: int) -> ast.expr | None:
         if value is not None:
             return value
     return argument(call, "", index)
-
-
-def _may_be_same(written: str, wanted: str) -> bool:
-    """Whether two paths may be the same file, up to what libraries add to names: a suffix, a number, a file in a folder."""
-    a, b = (os.path.splitext(_head(p))[0] for p in (written, wanted))
-    return a.startswith(b) or b.startswith(a)
-
-
-def _head(path: str) -> str:
-    """What of a path stands before its first part that varies: nothing of `./{}/train.png`."""
-    return re.split(_VARYING, os.path.normpath(path))[0]
