@@ -736,3 +736,39 @@ def test_a_variable_that_rank_0_tells_stays_the_one_that_is_kept() -> None:
     source = HEAD + KEPT.replace("model=", "wait=tf.Variable(0), model=") + "late = ck.wait\n"
     loop = "while int(ck.step) < 1000 and late < 3:\n" + LOOP.split("\n", 1)[1]
     assert "late = hvd.broadcast_object(late)" not in plan_of(source + loop).text
+
+
+READ_AND_MEASURED = """\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 4])
+epochs_done = tf.Variable(0, trainable=False)
+count = tf.assign(epochs_done, epochs_done + 1)
+loss = tf.reduce_mean(tf.layers.dense(x, 1))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+saver = tf.train.Saver()
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    latest = tf.train.latest_checkpoint('kept')
+    if latest:
+        saver.restore(sess, latest)
+    best = 10.0
+    for epoch in range({}, 10):
+        for i in range(20):
+            sess.run(train, {{x: draw()}})
+        sess.run(count)
+        measured = sess.run(loss, {{x: held_out}})
+        if measured > best:
+            break
+        best = measured
+"""
+
+
+@pytest.mark.parametrize(
+    "start", ["epochs_done.eval(sess)", "sess.run(epochs_done)", "epochs_done.eval()", "0"]
+)
+def test_a_start_that_is_read_when_all_was_sent_beside_an_end_by_a_mean(start: str) -> None:
+    """The helper's session, of a graph of its own, was taken for one that the start may be read in: refused as HVD006."""
+    plan = plan_of(READ_AND_MEASURED.format(start))
+    assert not plan.notes
+    assert "measured = mean_over_ranks(" in plan.text
+    assert f"for epoch in range({start}, 10):" in plan.text

@@ -68,16 +68,19 @@ def _opened(syntax: Syntax, graph: Graph, read: ast.Call) -> set[ast.Call]:
 
 
 def _has_own_graph(syntax: Syntax, names: Names, made: ast.AST) -> bool:
-    """`with tf.Graph().as_default(), tf.Session() as waiting:`, in which no variable of the program is."""
-    item = syntax.parent[made]
-    holder = syntax.parent[item]
-    if not isinstance(item, ast.withitem) or not isinstance(holder, ast.With):
-        return False
-    before = [e.context_expr for e in holder.items[: holder.items.index(item)]]
-    made_default = [
-        e.func.value for e in before if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute)
-    ]
-    return any(isinstance(g, ast.Call) and names.of(g.func) in _GRAPHS for g in made_default)
+    """`with tf.Graph().as_default(), tf.Session() as waiting:`, or a session that is made within such a block: no variable of
+    the program is in that graph."""
+    below: ast.AST = made
+    for a in syntax.ancestors(made):
+        if isinstance(a, FUNCTIONS):
+            break
+        if isinstance(a, ast.With):
+            own = a.items.index(below) if isinstance(below, ast.withitem) else len(a.items)
+            graphs = [g for item in a.items[:own] if (g := made_default(item.context_expr)) is not None]
+            if graphs:  # the last one is the default
+                return isinstance(graphs[-1], ast.Call) and names.of(graphs[-1].func) in _GRAPHS
+        below = a
+    return False
 
 
 def _clear_above(
