@@ -220,3 +220,32 @@ def test_a_loss_of_a_model_that_is_not_seen() -> None:
     before = "from models import GCN\ngcn = GCN()\n"
     assert over("gcn((X, Y))", before) is Over.UNKNOWN
     assert over("tf.reduce_mean(gcn((X, Y)))", before) is Over.MEAN
+
+
+# ---------------------------------------------------------------------- losses in several statements
+
+ROWS = "tf.reduce_{}(tf.square(p - Y))"
+COUNT = "tf.cast(tf.shape(p)[0], tf.float32)"
+PENALTY = "1e-3 * tf.nn.l2_loss(model.trainable_variables[0])"
+
+
+@pytest.mark.parametrize("name", ["loss", "kept.loss"])
+@pytest.mark.parametrize(
+    ("first", "then", "kind"),
+    [
+        ("mean", f"{{0}} += {PENALTY}", Over.MEAN),
+        ("sum", f"{{0}} += {PENALTY}", Over.SUM_AND_MORE),
+        ("sum", f"{{0}} = {{0}} + {PENALTY}", Over.SUM_AND_MORE),
+        ("sum", "{0} /= " + COUNT, Over.MEAN),  # was a sum, whose gradients are added up
+        ("sum", "{0} = {0} / " + COUNT, Over.MEAN),
+        ("sum", f"{{0}} /= {COUNT}\n{{0}} += {PENALTY}", Over.MEAN),
+        ("sum", "{0} *= 0.5", Over.SUM),
+        ("mean", "{0} *= " + COUNT, Over.SUM),
+        ("mean", "{0} **= 0.5", Over.UNKNOWN),
+    ],
+)
+def test_what_becomes_of_a_loss_in_further_statements(name: str, first: str, then: str, kind: Over) -> None:
+    """The loss was that of the last statement alone where an attribute keeps it: the penalty."""
+    statements = [f"0\n{name} = {ROWS.format(first)}", *then.format(name).split("\n"), f"loss = {name}"]
+    within = "\n".join(statements).replace("\n", "\n        ")
+    assert over(within, "class Kept:\n    pass\nkept = Kept()\n") is kind

@@ -815,3 +815,45 @@ for i in range(500):
     model.step(sess, [state], False)
 """
     assert [c for c in plan_of(MEASURED + program).changes if not c.sure]
+
+
+HELD = """\
+import numpy as np
+import tensorflow as tf
+rows = np.zeros((400, 6), np.float32)
+class Net:
+    def __init__(self, x):
+        self.x = x
+    def build(self):
+        self.loss = tf.reduce_mean(tf.layers.dense(self.x, 1))
+        {}
+        self.train = tf.train.AdamOptimizer(0.1).minimize(self.loss)
+queue = tf.train.slice_input_producer([rows])
+net = Net(tf.train.batch(queue, 20))
+net.build()
+with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(100)]) as sess:
+    while not sess.should_stop():
+        sess.run(net.train)
+"""
+
+
+@pytest.mark.parametrize("then", ["self.loss += penalty()", "self.loss = self.loss + penalty()", "pass"])
+def test_a_loss_that_an_attribute_keeps_is_what_is_added_to_it_too(then: str) -> None:
+    """Of the loss, the penalty alone was looked at: no rows came into the step, and the script was refused."""
+    text = "def penalty():\n    return 0.1 * tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables()])\n"
+    assert "StopAtStepHook(100 // hvd.size())" in plan_of(text + HELD.format(then)).text
+
+
+@pytest.mark.parametrize("given", ["(loss, counted)", "(loss, global_step=counted)"])
+def test_a_rate_by_the_step_that_was_fetched_is_no_state(given: str) -> None:
+    """`_, step = sess.run([train, counted], {rate: decayed(step)})`: the batches were said to have an order."""
+    program = LOSS + f"""\
+counted = tf.Variable(0, trainable=False)
+rate = tf.placeholder(tf.float32)
+train = tf.train.GradientDescentOptimizer(rate).minimize{given}
+sess = tf.Session()
+{INIT}step = 0
+while step < 500:
+    _, step = sess.run([train, counted], {{x: draw(), rate: decayed(step)}})
+"""
+    assert "while step < 500 // hvd.size():" in plan_of(program).text

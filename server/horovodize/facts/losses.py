@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from horovodize.facts.contexts import Context, home, passed
 from horovodize.facts.graph_collections import collected, is_collection
@@ -17,8 +18,9 @@ from horovodize.facts.own_layers import methods_called
 from horovodize.facts.row_weights import ELEMENTWISE, RowWeights
 from horovodize.facts.shapes import Shapes
 from horovodize.facts.turn_parts import DEPTH, MOST
+from horovodize.summary.binding import Binding
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, Function, argument, arguments
+from horovodize.summary.syntax import CALLABLES, Function, argument, arguments, position
 
 _MEANS = {"reduce_mean", "mean"}
 _SUMS = {"reduce_sum", "sum"}
@@ -135,7 +137,7 @@ class Losses:
 
     def _name(self, e: ast.Name, context: Context) -> Over:
         found = list[Over]()
-        parts = list[ast.expr | None]()
+        kept = list[Binding]()
         for b in self.module.scopes.reaching(e):
             place = home(self.module, b, e, context)
             value = b.value
@@ -154,10 +156,25 @@ class Losses:
                 found.append(added(listed) if len(listed) > 1 else listed[0])
             else:
                 continue
-            parts.append(value)
-        if len(found) > 1 and any(b.kind == "augment" for b in self.module.scopes.reaching(e)):
-            return self._added(parts, found)
-        return same(found)
+            kept.append(b if value is b.value else replace(b, value=value))
+        return self._bound(kept, found)
+
+    def _bound(self, bindings: list[Binding], found: list[Over]) -> Over:
+        """What several bindings make of a name or an attribute: one of those that assign, and what is added to it since, or
+        divides it, `loss /= rows`, in the order of the text."""
+        if len(found) < 2 or all(b.kind != "augment" for b in bindings):
+            return same(found)
+        of_each = list(zip(bindings, found, strict=True))
+        begun = [(b.value, of) for b, of in of_each if b.kind != "augment"]
+        parts = [value for value, _ in begun]
+        result = self._added(parts, [of for _, of in begun]) if begun else Over.NONE
+        augments = [(b, of) for b, of in of_each if b.kind == "augment"]
+        for b, of in sorted(augments, key=lambda pair: position(pair[0].anchor)):  # type: ignore[arg-type]
+            if isinstance(b.operator, (ast.Add, ast.Sub)):
+                result = self._added([next(iter(parts), None), b.value], [result, of])
+            elif b.operator is not None:
+                result = self._scaled(type(b.operator), result, of)
+        return result
 
     def _appended(self, name: ast.Name) -> list[ast.expr]:
         """What is appended to a list, where it has the same name: `heads.append(h)`."""
@@ -198,13 +215,13 @@ class Losses:
             return Over.NONE
         if e.attr == "shape":
             return Over.COUNT if self.over(e.value, context) in (Over.ROWS, Over.VECTOR) else Over.NONE
-        found = [
-            self.over(b.value, self._of_function(b.statement, context))
-            for b in self.values.attribute_bindings(e)
-            if b.value is not None
-        ]
+        bindings = self.values.attribute_bindings(e)
+        found = list[Over]()
+        for b in bindings:
+            over = self._augmented if b.kind == "augment" else self.over
+            found += [over(b.value, self._of_function(b.statement, context))] if b.value is not None else []
         if found:
-            return same(found)
+            return self._bound([b for b in bindings if b.value is not None], found)
         of = self.over(e.value, context)
         return Over.COUPLED if e.attr == "T" and of is Over.ROWS else of
 
@@ -225,6 +242,10 @@ class Losses:
             return Over.COUPLED  # each row with each other one
         if issubclass(op, (ast.Add, ast.Sub)):
             return self._added([left, right], [a, b])
+        return self._scaled(op, a, b)
+
+    def _scaled(self, op: type[ast.operator], a: Over, b: Over) -> Over:
+        """What one value is, multiplied or divided by another, or combined with it otherwise."""
         if issubclass(op, ast.Div) and b is Over.COUNT:
             return {Over.SUM: Over.MEAN, Over.MEAN: Over.UNKNOWN}.get(a, a)
         if issubclass(op, ast.Mult) and Over.COUNT in (a, b):

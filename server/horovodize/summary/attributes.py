@@ -76,7 +76,8 @@ class Attributes:
         return self.values.receiver(target.value) if isinstance(target, ast.Attribute) else frozenset()
 
     def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
-        """In the use's own function the last assignment before it; elsewhere all that are not overwritten at once."""
+        """In the use's own function the last assignment before it, and what has been added to it since; elsewhere all that are
+        not overwritten at once."""
         syntax = self.syntax
         bindings = [b for b in bindings if b.anchor is not use]
         here = [
@@ -92,14 +93,15 @@ class Attributes:
                 reaches, dominates = paths(syntax, b.statement, use)
                 if reaches:
                     chosen.append(b)
-                    if dominates:
+                    if dominates and b.kind != "augment":
                         return chosen
             return chosen + [b for b in bindings if b not in here]
         last: dict[tuple[ast.AST | None, str | None], tuple[int, int]] = {}
         for b in bindings:
-            block, at = self._block(b), position(b.statement)  # type: ignore[arg-type]
-            last[block] = max(at, last.get(block, at))
-        return [b for b in bindings if position(b.statement) == last[self._block(b)]]  # type: ignore[arg-type]
+            if b.kind != "augment":  # `self.loss += penalty` goes on from what was assigned
+                block, at = self._block(b), position(b.statement)  # type: ignore[arg-type]
+                last[block] = max(at, last.get(block, at))
+        return [b for b in bindings if position(b.statement) >= last.get(self._block(b), (0, 0))]  # type: ignore[arg-type]
 
     def _block(self, b: Binding) -> tuple[ast.AST | None, str | None]:
         """The statements among which one stands that binds something."""

@@ -176,7 +176,7 @@ class CarriedState:
 
     def _is_global_step(self, e: ast.expr) -> bool:
         calls = self.values.calls(e)
-        counted = [argument(op, "global_step") for op in self.sites.graph_minimizes]
+        counted = [argument(op, "global_step", 1) for op in self.sites.graph_minimizes]
         steps = {c for e in counted if e is not None for c in self.values.calls(e)}
         return bool(calls) and all(c in steps or _STEP.search(self.names.last(c.func)) for c in calls)
 
