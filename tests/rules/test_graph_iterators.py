@@ -153,3 +153,37 @@ with tf.train.MonitoredTrainingSession(hooks=[Begin(), tf.train.StopAtStepHook(l
     plan = plan_of(BY_ARRAYS + session)
     assert "shard_records(tf.data.Dataset.from_tensor_slices((a, b)))" in plan.text
     assert not [c for c in plan.changes if MEASURED in c.doubt]
+
+
+IN_EPOCHS = """\
+import tensorflow as tf
+def read(names, training):
+    rows = tf.data.TextLineDataset(names)
+    if training:
+        rows = rows.shuffle(100)
+    return rows.batch(8), 5
+rows, count = read(['a.txt'], True)
+held_out, _ = read(['b.txt'], False)
+iterator = {}
+loss = tf.reduce_mean(tf.layers.dense(tf.strings.to_number(iterator.get_next())[:, None], 1))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for epoch in range(10):
+        {}
+        for i in range(count):
+            sess.run(train)
+"""
+
+
+def test_a_shuffle_that_begins_again_in_each_epoch_is_drawn_again() -> None:
+    """By a number as its seed, all epochs came in one order."""
+    program = IN_EPOCHS.format("tf.data.make_initializable_iterator(rows)", "sess.run(iterator.initializer)")
+    seed = "tf.random.uniform([], 0, 2**31 - 1, tf.int64, seed=0) if hvd.size() > 1 else None"
+    assert f"rows.shuffle(100, seed={seed})" in plan_of(program).text
+
+
+def test_a_shuffle_that_begins_once_gets_a_number() -> None:
+    """A one-shot iterator can't hold a tensor that is drawn."""
+    program = IN_EPOCHS.format("tf.data.make_one_shot_iterator(rows)", "pass")
+    assert "rows.shuffle(100, seed=0 if hvd.size() > 1 else None)" in plan_of(program).text

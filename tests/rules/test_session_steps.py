@@ -776,7 +776,9 @@ def test_a_loop_of_the_graph_that_only_computes_is_none() -> None:
     assert not isinstance(result, Refusal) or all("in the graph" not in r.message for r in result.reasons)
 
 
-MEASURED = LOSS.replace("x = ", "xs = [") .replace("[None, 1])", "[None, 1])]", 1).replace("x * w", "xs[0] * w") + """\
+MEASURED = (
+    LOSS.replace("x = ", "xs = [").replace("[None, 1])", "[None, 1])]", 1).replace("x * w", "xs[0] * w")
+    + """\
 train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
 class Model:
     def step(self, sess, rows, forward_only):
@@ -788,7 +790,9 @@ class Model:
         return None, sess.run(loss, feed)
 model = Model()
 sess = tf.Session()
-""" + INIT
+"""
+    + INIT
+)
 
 
 @pytest.mark.parametrize("told", ["_, measured, _", "_, measured", "measured"])
@@ -847,7 +851,9 @@ def test_a_loss_that_an_attribute_keeps_is_what_is_added_to_it_too(then: str) ->
 @pytest.mark.parametrize("given", ["(loss, counted)", "(loss, global_step=counted)"])
 def test_a_rate_by_the_step_that_was_fetched_is_no_state(given: str) -> None:
     """`_, step = sess.run([train, counted], {rate: decayed(step)})`: the batches were said to have an order."""
-    program = LOSS + f"""\
+    program = (
+        LOSS
+        + f"""\
 counted = tf.Variable(0, trainable=False)
 rate = tf.placeholder(tf.float32)
 train = tf.train.GradientDescentOptimizer(rate).minimize{given}
@@ -856,4 +862,5 @@ sess = tf.Session()
 while step < 500:
     _, step = sess.run([train, counted], {{x: draw(), rate: decayed(step)}})
 """
+    )
     assert "while step < 500 // hvd.size():" in plan_of(program).text

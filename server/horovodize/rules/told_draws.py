@@ -56,7 +56,20 @@ def own_seed(draft: Draft, call: ast.Call, number: int) -> str:
             return f"{CORE}.broadcast_object({draft.needed_module('secrets')}.randbits(31))"
         if draft.uniform.reached_alike(call):
             return f"{draft.helper('shuffle_seed')}()"
+    tf = draft.module.tensorflow_name()
+    if tf is not None and _begins_again(draft, call):
+        return f"{tf}.random.uniform([], 0, 2**31 - 1, {tf}.int64, seed={number}) if {SIZE} > 1 else None"
     return f"{number} if {SIZE} > 1 else None"
+
+
+def _begins_again(draft: Draft, call: ast.Call) -> bool:
+    """Whether sessions may run an iterator's initializer for each epoch: a shuffle by a number would then come in one order in
+    all of them. A tensor for a seed is drawn by each, on all ranks alike."""
+    made = {draft.names.last(c.func) for c in draft.syntax.calls} if draft.in_graph else set()
+    again = (
+        made & {"make_initializer", "make_initializable_iterator"} and "make_one_shot_iterator" not in made
+    )
+    return bool(again) and draft.names.last(call.func) == "shuffle"
 
 
 def is_met_by_all(draft: Draft, call: ast.Call) -> bool:
