@@ -199,6 +199,10 @@ for step in range(100):
 
 def test_a_metric_whose_counts_were_exchanged_is_the_same_on_all_ranks() -> None:
     assert "HVD331" not in codes(MEASURED)
+    flag = "    done = False\n    if measure() > 0.8:\n        done = True\n    if done:\n        break\n"
+    flagged = MEASURED.replace("    if measure() > 0.8:\n        break\n", flag)
+    assert "done = True" in flagged
+    assert "HVD331" not in codes(flagged)
     own = MEASURED.replace("hvd.allreduce(right.true_positives, op=hvd.Sum)", "right.true_positives + 0.0")
     own = own.replace("hvd.allreduce(right.false_positives, op=hvd.Sum)", "right.false_positives + 0.0")
     assert "HVD331" in codes(own)

@@ -183,3 +183,11 @@ def test_asking_what_horovod_has_gives_it_to_nobody() -> None:
     text = UNSENT.replace("hvd.broadcast_optimizer_state(optimizer, root_rank=0)\n", "")
     assert "HVD306" in codes(text + 'print(hasattr(hvd, "timeline"))\n')
     assert "HVD306" not in codes(text + "prepare(hvd)\n")
+
+
+def test_a_rank_of_a_sampler_may_have_a_name() -> None:
+    named = RIGHT.replace("sampler = torch", "place = hvd.rank()\nsampler = torch").replace(
+        "rank=hvd.rank())", "rank=place)"
+    )
+    assert codes(named) == set()
+    assert "HVD323" in codes(named.replace("place = hvd.rank()", "place = hvd.local_rank()"))

@@ -92,7 +92,7 @@ class OwnAnswers:
 
     def _of(self, e: ast.expr, reasons: Collection[object], counted: bool = False) -> Taken:
         varies = [r for r in reasons if isinstance(r, Varies)]
-        if varies and self._is_of_exchanged_metric(e):
+        if any(map(self._is_of_exchanged_metric, varies)):
             return Taken.UNSURE
         if any(r.kind in _OWN for r in varies):
             return Taken.OWN
@@ -110,19 +110,22 @@ class OwnAnswers:
             return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
 
-    def _is_of_exchanged_metric(self, e: ast.expr) -> bool:
-        """Whether a value is the result of a metric whose counts were exchanged:
+    def _is_of_exchanged_metric(self, reason: Varies) -> bool:
+        """Whether what differs is the result of a metric whose counts were exchanged:
         `auc.true_positives.assign(hvd.allreduce(…))`."""
-        values, syntax = self.facts.module.values, self.facts.module.syntax
-        asked = {
-            (ast.unparse(n.func.value), syntax.function(n))
-            for n in values.depends([e], _BEHIND)
-            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "result"
-        }
-        return bool(asked) and any(
+        syntax, asked = self.facts.module.syntax, reason.where
+        if (
+            not isinstance(asked, ast.Call)
+            or not isinstance(asked.func, ast.Attribute)
+            or asked.func.attr != "result"
+        ):
+            return False
+        metric, function = ast.unparse(asked.func.value), syntax.function(asked)
+        return any(
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Attribute)
-            and (ast.unparse(node.value.value), syntax.function(node)) in asked
+            and ast.unparse(node.value.value) == metric
+            and syntax.function(node) is function
             and isinstance(call := syntax.parent.get(node), ast.Call)
             and any(self.facts.horovod.depends_on(given, *AGREEING, limit=60) for given in call.args)
             for node in self.facts.module.loads.get("assign")

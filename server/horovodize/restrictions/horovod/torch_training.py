@@ -214,8 +214,9 @@ def uneven_shards(context: Context, restriction: Restriction) -> Iterator[Violat
                     severity=Severity.WARNING,
                 )
             continue
-        of_host, of_all = use.is_call(rank, "local_rank"), use.is_call(parts, "size")
-        if (of_host and of_all) or (use.is_call(rank, "rank") and use.is_call(parts, "local_size")):
+        of_host, of_all = _is_call(context, rank, "local_rank"), _is_call(context, parts, "size")
+        of_hosts_share = _is_call(context, rank, "rank") and _is_call(context, parts, "local_size")
+        if (of_host and of_all) or of_hosts_share:
             wrong = rank if of_host else parts
             right = "rank" if of_host else "size"
             yield restriction.at(
@@ -225,6 +226,12 @@ def uneven_shards(context: Context, restriction: Restriction) -> Iterator[Violat
                 severity=Severity.WARNING,
                 fixes=[_by(context, wrong, right)],
             )
+
+
+def _is_call(context: Context, e: ast.expr, name: str) -> bool:
+    """Whether an expression surely is what Horovod's function of this name gives."""
+    given = [o.node for o in context.values.origins(e) if not o.path]
+    return bool(given) and all(context.facts.horovod.is_call(n, name) for n in given)
 
 
 def _by(context: Context, call: ast.expr, name: str) -> Fix | None:
