@@ -288,3 +288,94 @@ for epoch in range(3):
                 print("update", updates, float(norm))
 """
     assert "if updates % max(1, 8 // hvd.size()) == 0" in plan_of(source).text
+
+
+DIVIDED_BY_COUNT = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(512).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(10,))])
+opt = tf.keras.optimizers.SGD(0.01)
+total = {begin}
+count = 0
+for epoch in range(3):
+    for step, (xb, yb) in enumerate(ds, 1):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(xb, training=True) - yb))
+        grads = tape.gradient(loss, model.trainable_variables)
+        {add}
+        count += 1
+        if step % 4 == 0:
+            opt.apply_gradients([({mean}, v) for a, v in zip(total, model.trainable_variables)])
+            total = {begin}
+            {again}
+"""
+ZEROS = "[tf.zeros_like(v) for v in model.trainable_variables]"
+ADD = "total = [a + g for a, g in zip(total, grads)]"
+
+
+@pytest.mark.parametrize(
+    ("begin", "add", "mean"),
+    [
+        (ZEROS, ADD, "a / count"),
+        (ZEROS, ADD, "tf.divide(a, float(count))"),
+        (ZEROS, ADD, "a / max(count, 1)"),
+    ],
+)
+@pytest.mark.parametrize("again", ["count = 0", "pass"])
+def test_the_number_of_gradients_that_are_added_up_is_that_of_a_rank(
+    begin: str, add: str, mean: str, again: str
+) -> None:
+    """Each is averaged over the ranks already: times size(), their mean was size() times too small."""
+    text = plan_of(DIVIDED_BY_COUNT.format(begin=begin, add=add, mean=mean, again=again)).text
+    assert f"[({mean}, v) for a, v" in text
+
+
+def test_a_gradient_that_gets_less_with_the_steps_goes_by_those_of_all_ranks() -> None:
+    source = DIVIDED_BY_COUNT.format(begin=ZEROS, add="total = grads", mean="a / count", again="pass")
+    assert "a / (count * hvd.size())" in plan_of(source).text
+    again = DIVIDED_BY_COUNT.format(begin=ZEROS, add="total = grads", mean="a / count", again="count = 0")
+    assert "[(a / count, v)" in plan_of(again).text  # as many as an update is made of
+
+
+def test_variables_of_an_object_that_adds_gradients_up() -> None:
+    source = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Accumulator:
+    def __init__(self, variables):
+        self.sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in variables]
+        self.count = tf.Variable(0, trainable=False, dtype=tf.int32)
+
+    def add(self, grads):
+        for a, g in zip(self.sums, grads):
+            a.assign_add(g)
+        self.count.assign_add(1)
+
+    def mean(self):
+        n = tf.cast(self.count, tf.float32)
+        return [a / n for a in self.sums]
+
+    def reset(self):
+        for a in self.sums:
+            a.assign(tf.zeros_like(a))
+        self.count.assign(0)
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(10,))])
+opt = tf.keras.optimizers.SGD(0.01)
+sums = Accumulator(model.trainable_variables)
+ds = tf.data.Dataset.from_tensor_slices((np.load("x.npy"), np.load("y.npy"))).batch(8)
+for epoch in range(3):
+    for step, (x, y) in enumerate(ds, 1):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+        sums.add(tape.gradient(loss, model.trainable_variables))
+        if step % 4 == 0:
+            opt.apply_gradients(zip(sums.mean(), model.trainable_variables))
+            sums.reset()
+"""
+    assert "[a / n for a in self.sums]" in plan_of(source).text

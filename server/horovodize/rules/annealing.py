@@ -197,7 +197,7 @@ def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
 def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
     """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks."""
     for read in rate_reads.reads(draft, given):
-        if bias_corrections.corrects(draft, read):
+        if bias_corrections.corrects(draft, read) or running_means.is_of_gradients(draft, read):
             continue
         mean = running_means.around(draft, read)
         if mean is not None:

@@ -3,8 +3,9 @@
 What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
                read from the name of a checkpoint or another file that is found, or from a file that the program writes) goes on
                by the steps of all ranks: `step.assign_add(hvd.size())`. What it is compared with (`while step < STEPS`) and
-               computed from it (a rate, an epoch) stays as it is. A count of rows (`seen += len(batch)`) counts those of all
-               ranks likewise, whether it is kept or not. So does a loop that goes on from some step: `range(start, STEPS,
+               computed from it (a rate, an epoch) stays as it is; the length of a rank's own data beside it becomes that of all
+               ranks. A count of rows (`seen += len(batch)`) counts those of all ranks likewise, whether it is kept or not. So
+               does a loop that goes on from some step: `range(start, STEPS,
                hvd.size())`, also one whose number selects rows. An epoch that is computed from what an optimizer or a graph
                counts is computed from the steps that a rank takes in one, or from that count times `hvd.size()`. Once such a
                variable is restored, all ranks have rank 0's; so have they a number of epochs by which a turn is left out (`if
@@ -38,7 +39,7 @@ from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_ends, rate_reads, read_before, told
+from horovodize.rules import counted, epoch_ends, lengths_beside_counts, rate_reads, read_before, told
 from horovodize.rules.any_rank_test import agree, can_agree, differing
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -105,6 +106,7 @@ def apply(draft: Draft) -> None:
         for call in draft.syntax.calls:
             if rate_reads.gives_schedule(draft, call):
                 _ask_schedule(draft, call)
+        lengths_beside_counts.tell(draft)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             _compute_epoch(draft, ratio)

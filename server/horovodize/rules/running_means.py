@@ -1,14 +1,17 @@
 """Means that a program keeps of the rows it has seen, and trains with: `mean += (row - mean) / n`. Part of G5.
 
 A count that a sum is divided by is how much was added up, by this rank; it is told nothing of the others' steps. What is kept
-so is of a rank's own rows, and another on each rank.
+so is of a rank's own rows, and another on each rank. Gradients that are added up before they are applied are averaged already.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from horovodize.rules import counted
 from horovodize.rules.draft import Draft
+from horovodize.source.nodes import walk
 
 _WHAT = "Keep the mean of what each rank has seen"
 _WHY = "Ranks that each see a part of the rows each have a mean of their own."
@@ -16,6 +19,22 @@ _ASKED = (
     "this mean is of what a rank has seen itself, so it is another one on each rank: right if that may be, else compute it of "
     "all rows before training"
 )
+
+_SAME = {
+    "cast",
+    "float",
+    "float32",
+    "float64",
+    "to_float",
+    "numpy",
+    "max",
+    "maximum",
+    "convert_to_tensor",
+    "constant",
+}
+_DIVIDING = {"divide", "truediv", "div", "divide_no_nan", "div_no_nan"}
+_SUMS = {"sum", "add_n", "reduce_sum", "accumulate_n"}
+_FAR = 300  # nodes that a sum is looked for behind
 
 
 def around(draft: Draft, read: ast.expr) -> ast.BinOp | None:
@@ -28,6 +47,68 @@ def around(draft: Draft, read: ast.expr) -> ast.BinOp | None:
             return a if _is_added_up(draft, a.left) or _moves_what_is_kept(draft, a) else None
         child = a
     return None
+
+
+def is_of_gradients(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is what gradients are divided by that were added up meanwhile, `total / count`: all ranks have the same
+    of them, and each has added as many as it counts."""
+    divided = _divided_by(draft, read)
+    if divided is None:
+        return False
+    gradients = set(draft.sites.training_gradients)
+    behind = set(draft.values.depends([divided], _FAR))
+    for kept, by in _sums(draft):
+        if gradients.isdisjoint(draft.values.depends([by], _FAR)):
+            continue
+        made = (n for n in draft.values.depends([kept], _FAR) if isinstance(n, (ast.Call, ast.ListComp)))
+        if by in behind or any(n in behind for n in made):
+            return True
+    return _is_applied_with(draft, read)
+
+
+def _is_applied_with(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count begins again under the test under which it is read, with an update: it is how many steps went into that,
+    `if count == 4: apply([g / count for g in total]); count = 0`."""
+    counter = counted.of(draft, read)
+    steps = {u.call for u in draft.sites.updates}
+    return counter is not None and any(
+        draft.syntax.inside(read, around) and any(draft.syntax.inside(step, around) for step in steps)
+        for start in counter.starts
+        for around, _ in draft.syntax.conditions(start)
+    )
+
+
+def _divided_by(draft: Draft, read: ast.expr) -> ast.expr | None:
+    """What is divided by a number itself: `total` of `total / tf.cast(count, tf.float32)`."""
+    child: ast.AST = read
+    for a in draft.syntax.ancestors(read):
+        match a:
+            case ast.BinOp(op=ast.Div(), right=right) if right is child:
+                return a.left
+            case ast.Call(args=[one, other]) if child is other and draft.names.last(a.func) in _DIVIDING:
+                return one
+            case ast.Call() if draft.names.last(a.func) in _SAME:
+                child = a
+            case ast.Attribute() | ast.keyword():
+                child = a
+            case _:
+                return None
+    return None
+
+
+def _sums(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Where something is added to what is kept: to what, and what."""
+    for call in draft.syntax.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "assign_add" and call.args:
+            yield call.func.value, call.args[0]
+        elif draft.names.last(call.func) in _SUMS and call.args:
+            yield call, call.args[0]
+    for n in draft.syntax.every(ast.AugAssign, ast.Assign):
+        if isinstance(n, ast.AugAssign):
+            if isinstance(n.op, ast.Add):
+                yield n.target, n.value
+        elif any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add) for part in walk(n.value)):
+            yield from ((target, n.value) for target in n.targets)
 
 
 def ask(draft: Draft, mean: ast.BinOp, rule: str) -> None:
@@ -71,4 +152,4 @@ def _terms(e: ast.expr) -> list[ast.expr]:
     return [e]
 
 
-__all__ = ["around", "ask"]
+__all__ = ["around", "ask", "is_of_gradients"]

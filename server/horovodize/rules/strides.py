@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
-from horovodize.rules import averages, counted, epoch_counts, guarded, windows
+from horovodize.rules import averages, counted, epoch_counts, guarded, lengths_beside_counts, windows
 from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.resume import amount_of
@@ -248,7 +248,7 @@ def _after(
         return
     before, after = draft.module.span(left), draft.module.span(right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
-    text = f"{opening}{draft.module.text(turn)} < {draft.module.text(number)} <= "
+    text = f"{opening}{draft.module.text(turn)} < {lengths_beside_counts.of_all(draft, number)} <= "
     closing = f" + {SIZE}{closing}" if turn is left else closing
     edits = [Edit.insert(before.start, text, before), Edit(Span(before.end, after.end), closing)]
     draft.change("G5", test, _WHAT, _WHY, edits)
@@ -273,7 +273,7 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     if not plain or not isinstance(test, ast.Compare) or draft.drive.in_traced(test):
         draft.note("G5", test, _OVER)
         return
-    text = draft.module.text(right)
+    text = lengths_beside_counts.of_all(draft, right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
     by, doubt = _goes_on_by(draft, test, left)
     is_turn = turn is not None and _is_of_this_turn(draft, left, turn)

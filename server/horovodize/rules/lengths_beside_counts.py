@@ -1,0 +1,103 @@
+"""The length of a rank's own data beside a count of the steps of all ranks: part of G6.
+
+    total = epochs * len(train)                # of a rank's share
+    optimizer.learning_rate = 0.01 * (1 - step / total)
+    step += hvd.size()                         # a count that a checkpoint keeps
+
+→ `step / (total * hvd.size())`: what such a count is divided by, compared with, or taken from is that of all ranks, too.
+Otherwise a rate would fall below zero, and an epoch that a later run goes on from would lie beyond the last one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.plan import Decision
+from horovodize.rules import counted
+from horovodize.rules.decisions import OfAll
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.shares import counts_a_share
+from horovodize.source import Edit
+
+_WHAT = "Take the steps of all ranks together beside a count of them"
+_WHY = "The length is that of a rank's share, and the count goes on by the steps of all ranks."
+_RATIOS = (ast.Div, ast.FloorDiv, ast.Mod)
+_SUMS = (ast.Add, ast.Sub)
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # `strides` adapts the others
+_BOUNDS = {"min", "max", "minimum", "maximum"}
+_SAME = {"float", "int", "cast", "float32", "float64", "int32", "int64", "numpy", "identity"}
+_DEPTH = 4
+
+
+def tell(draft: Draft) -> None:
+    for count, length in _pairs(draft):
+        is_count = _counts_steps(draft, count)
+        if is_count and counts_a_share(draft, length) and not _counts_steps(draft, length):
+            told = any(draft.was(n, OfAll) for n in draft.values.depends([length], 200))
+            if not told and draft.decide(length, OfAll("G6")):
+                edits = _times(draft, length)
+                draft.change("G6", length, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+
+
+def _pairs(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What stands beside what in quotients, differences, comparisons and bounds."""
+    for n in draft.syntax.every(ast.BinOp, ast.Compare, ast.Call):
+        match n:
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _RATIOS):
+                yield left, right
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _SUMS):
+                yield from ((left, right), (right, left))
+            case ast.Compare(left=left, ops=ops, comparators=others) if all(
+                isinstance(op, _ORDER) for op in ops
+            ):
+                sides = [left, *others]
+                yield from ((a, b) for a in sides for b in sides if a is not b)
+            case ast.Call(args=[one, other]) if draft.names.last(n.func) in _BOUNDS:
+                yield from ((one, other), (other, one))
+
+
+def _counts_steps(draft: Draft, e: ast.expr, depth: int = _DEPTH) -> bool:
+    """Whether a number is a count of the steps of all ranks, or made of one by adding: not what it is divided by."""
+    if counted.all_of(draft, e) is not None:
+        return True
+    match e:
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _SUMS):
+            return _counts_steps(draft, left, depth) or _counts_steps(draft, right, depth)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            sides = ((left, right), (right, left))
+            return any(_counts_steps(draft, a, depth) and not counts_a_share(draft, b) for a, b in sides)
+        case ast.Call(args=[given, *_]) if draft.names.last(e.func) in _SAME:
+            return _counts_steps(draft, given, depth)
+        case ast.Call(args=[one, other]) if draft.names.last(e.func) in _BOUNDS:
+            return _counts_steps(draft, one, depth) or _counts_steps(draft, other, depth)
+        case ast.Name() if depth:
+            bound = draft.module.scopes.reaching(e)
+            made = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
+            return len(made) == len(bound) == 1 and _counts_steps(draft, made[0], depth - 1)
+    return False
+
+
+def of_all(draft: Draft, number: ast.expr) -> str:
+    """A number beside such a count as text: times size(), where it is the length of a rank's share."""
+    text = draft.module.text(number)
+    if not counts_a_share(draft, number) or _counts_steps(draft, number):
+        return text
+    return f"{f'({text})' if needs_parentheses(number) else text} * {SIZE}"
+
+
+def _times(draft: Draft, length: ast.expr) -> tuple[Edit, ...]:
+    """`len(x)` → `len(x) * hvd.size()`, in parentheses where it stands in a quotient."""
+    plain = not isinstance(length, (ast.BinOp, ast.IfExp)) or (
+        isinstance(length, ast.BinOp) and isinstance(length.op, ast.Mult)
+    )
+    opening, closing = ("", "") if plain else ("(", ")")
+    around = draft.syntax.parent[length]
+    if isinstance(around, ast.BinOp) and isinstance(around.op, _RATIOS):
+        opening, closing = f"({opening}", f"{closing} * {SIZE})"
+    else:
+        closing = f"{closing} * {SIZE}"
+    return tuple(Edit.around(draft.module.span(length), opening, closing))
+
+
+__all__ = ["of_all", "tell"]
