@@ -1,0 +1,81 @@
+"""Sequences that draw the rows of each batch, whatever its number: part of D3.
+
+    class Triplets(tf.keras.utils.Sequence):
+        def __getitem__(self, index):
+            rows = np.random.choice(len(x), 32)
+            return x[rows], y[rows]
+
+Each rank asks its own for every size()-th batch; by one seed, all of them would draw the same.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.sources import SEEDS
+from horovodize.rules import seeds_apart
+from horovodize.rules.decisions import Apart
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding, is_touched
+from horovodize.summary.feeding import Kind
+from horovodize.summary.random_generators import MAKERS
+from horovodize.summary.syntax import FUNCTIONS
+
+_ASKED = (
+    "with this seed every rank draws the same batches in the sequence that `fit` is given in {}: seed each rank differently "
+    "just before, for example with `{}`"
+)
+
+
+def apply(draft: Draft) -> None:
+    for fed in feeding(draft).fits:
+        if fed.x is None or fed.kind is not Kind.SEQUENCE or not is_touched(draft, fed.x):
+            continue
+        drawing = [c for c in _calls(draft, fed.x) if draft.uniform.draws.draws(c)]
+        place = draft.syntax.statement(fed.fit.call)
+        for seed in draft.module.calls_of(*SEEDS, *MAKERS) if drawing else ():
+            if draft.was(seed, Apart) or not _gives_seed(draft, seed, drawing):
+                continue
+            if not seeds_apart.set_apart(draft, place, drawing, seed):
+                words, example = draft.line_words(place, seed), seeds_apart.example(draft, seed)
+                draft.ask("D3", seed, seeds_apart.WHAT, seeds_apart.WHY, _ASKED.format(words, example))
+
+
+def _calls(draft: Draft, sequence: ast.expr) -> list[ast.Call]:
+    """The calls that give a batch of a sequence that doesn't look at its number, those in functions of the program too."""
+    found: list[ast.Call] = []
+    for made in draft.values.calls(sequence):
+        cls = draft.values.callee(made)
+        for s in cls.body if isinstance(cls, ast.ClassDef) else ():
+            if isinstance(s, FUNCTIONS) and s.name == "__getitem__" and not _looks_at_number(s):
+                found += [n for n in ast.walk(s) if isinstance(n, ast.Call)]
+    seen = set[ast.AST]()
+    for call in found:  # grows
+        called = draft.values.callee(call)
+        if isinstance(called, FUNCTIONS) and called not in seen:
+            seen.add(called)
+            found += [n for n in ast.walk(called) if isinstance(n, ast.Call)]
+    return found
+
+
+def _looks_at_number(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    names = [a.arg for a in (*method.args.posonlyargs, *method.args.args)][1:2]
+    return not names or any(
+        isinstance(n, ast.Name) and n.id == names[0] and isinstance(n.ctx, ast.Load) for n in ast.walk(method)
+    )
+
+
+def _gives_seed(draft: Draft, seed: ast.Call, drawing: list[ast.Call]) -> bool:
+    """Whether a call gives a number as a seed to what some calls draw from."""
+    draws, name = draft.uniform.draws, draft.names.of(seed.func) or ""
+    if name in MAKERS:
+        by = any(
+            isinstance(d.func, ast.Attribute) and seed in draft.values.calls(d.func.value) for d in drawing
+        )
+    else:
+        drawn = [draft.names.of(d.func) or "" for d in drawing]
+        by = any(d.startswith(SEEDS[name]) and draws.is_drawn(d) for d in drawn)
+    return by and draws.may_give_seed(seed)
+
+
+__all__ = ["apply"]
