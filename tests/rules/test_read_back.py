@@ -673,3 +673,19 @@ def test_what_an_input_function_reads_is_waited_for_before_the_estimator_runs_it
 def test_what_an_input_function_reads_of_others_is_not_waited_for() -> None:
     """The near miss: the program writes no test file."""
     assert plan_of(ESTIMATED.format(DIRECT, "pass")).text.count(WAITING) == 1
+
+
+def test_the_path_of_a_temporary_file_is_rank_0s() -> None:
+    """The file that `mkstemp` opens is a process's own: only the path is sent."""
+    source = TF + (
+        "import tempfile\nimport numpy as np\n"
+        'model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.compile("sgd", "mse")\n'
+        "{}\nmodel.save_weights(path)\nmodel.fit(np.load('x.npy'), np.load('y.npy'))\nmodel.load_weights(path)\n"
+    )
+    assert (
+        "path = hvd.broadcast_object(tempfile.mkstemp()[1])\n"
+        in plan_of(source.format("path = tempfile.mkstemp()[1]")).text
+    )
+    plan = plan_of(source.format("handle, path = tempfile.mkstemp()"))
+    assert "handle, path = tempfile.mkstemp()\n" in plan.text
+    assert any("look for a file that rank 0 did not write" in note.message for note in plan.notes)

@@ -23,7 +23,7 @@ from horovodize.summary.syntax import position
 _OWN = (
     "time.time", "time.strftime", "time.ctime", "time.asctime", "time.localtime", "time.time_ns", "datetime.datetime.now",
     "datetime.datetime.utcnow", "datetime.datetime.today", "uuid.uuid1", "uuid.uuid4", "tempfile.mkdtemp", "tempfile.mktemp",
-    "os.getpid",
+    "tempfile.mkstemp", "os.getpid",
 )  # fmt: skip
 # What a test may be made of that is asked once more.
 _PURE = (
@@ -239,8 +239,12 @@ def _tell_path(draft: Draft, outputs: Outputs, guarded: Guarded, path: ast.expr 
             continue
         if not draft.once("told path", call):
             continue
-        if guarded.collective(call) and not outputs.is_early(call) and call not in guarded:
-            edits = Edit.around(draft.module.span(call), f"{from_root(draft)}(", ")")
+        told: ast.AST = call
+        if draft.names.of(call.func) == "tempfile.mkstemp":  # gives an open file as well, which is a process's own
+            told = draft.syntax.parent[call]
+        can_tell = told is call or isinstance(told, ast.Subscript)
+        if can_tell and guarded.collective(call) and not outputs.is_early(call) and call not in guarded:
+            edits = Edit.around(draft.module.span(told), f"{from_root(draft)}(", ")")
             draft.change("C6", call, "Look for rank 0's file on every rank", _OTHER_NAME, edits)
         else:
             draft.note(
