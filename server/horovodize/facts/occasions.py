@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from horovodize import catalogue
 from horovodize.facts.counted_yields import yields_of
@@ -18,6 +19,7 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argumen
 # What TensorFlow calls of a hook with each run of a session, and who runs sessions that do not train.
 _WITH_RUNS = ("before_run", "after_run")
 _NOT_TRAINING = ("evaluate", "EvalSpec", "predict", "evaluate_once", "evaluate_repeatedly")
+_LAYERS = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
 _LIMIT = 400
 
 
@@ -43,6 +45,9 @@ class Occasions:
                 fitted |= yielded[1]
             elif self._runs_with_fit(way):
                 fitted = True
+            elif self._is_called_by_keras(way):
+                drivers.update(self.feeding.drivers)
+                fitted |= self._fits
             elif self._runs_with_sessions(way):
                 hooked = True
                 drivers.update(self.feeding.drivers)
@@ -75,6 +80,20 @@ class Occasions:
                 return True
         hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
         return any(hook is not None and hook.is_of_batches for hook in hooks)
+
+    def _is_called_by_keras(self, way: tuple[Frame, ...]) -> bool:
+        """Whether Keras goes a way with each batch of what the script trains: it calls the outermost function,
+        `call` of a layer or model that is a part of what is trained."""
+        function, owner = way[-1].function, self.syntax.method_class(way[-1].function)
+        if not isinstance(function, FUNCTIONS) or function.name != "call" or owner is None:
+            return False
+        bases = self.module.values.ancestors(owner)
+        known = not bases.isdisjoint(_LAYERS) and not any(".metrics." in base for base in bases)
+        return known and not self.sites.builds_graph and not any(frame.loops for frame in way)
+
+    @cached_property
+    def _fits(self) -> bool:
+        return any(f.method != "train_on_batch" for f in self.sites.fits)
 
     def _runs_with_sessions(self, way: tuple[Frame, ...]) -> bool:
         """Whether a MonitoredSession goes a way with each of its runs: it calls the hook that the outermost function is of."""

@@ -21,7 +21,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
@@ -33,6 +33,7 @@ _BY_MORE = (
     "each step shrinks these weights by a factor that changes, and a rank takes size() times fewer steps: raise the factor to "
     "the power of the number of ranks"
 )
+_FAR = 600  # nodes that what layers compute is made of
 _REAL = frozenset("exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
 
 
@@ -50,7 +51,7 @@ def apply(draft: Draft) -> None:
             for read in [read for given in _given(call) for read in rate_reads.reads(draft, given)]:
                 if counted.of(draft, read) is not None and draft.facts.drawn_rows.draws(call, [read]):
                     _tell_all(draft, read, "G5")
-    for value in (*_objectives(draft), *_set(draft)):
+    for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
     for value in _objectives(draft) if draft.divided else ():
         decays.follow(draft, value, rule="G5")
@@ -95,6 +96,24 @@ def _objectives(draft: Draft) -> Iterator[ast.expr]:
             yield loss
 
 
+def _given_by_layers(draft: Draft) -> Iterator[ast.expr]:
+    """What layers of the script's own compute, where Keras calls them with each batch: `x + noise * 0.99 ** self.step`."""
+    if draft.in_graph:
+        return
+    for cls in draft.syntax.classes:
+        for s in cls.body:
+            if isinstance(s, FUNCTIONS) and s.name == "call" and draft.facts.occasions.counted_at(s.body[-1]):
+                yield from draft.values.returned(s)
+                yield from (c.args[0] for c in _added_losses(s) if c.args)
+
+
+def _added_losses(method: Function) -> Iterator[ast.Call]:
+    """Where a layer adds to the loss: `self.add_loss(weight * penalty)`."""
+    for n in ast.walk(method):
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "add_loss":
+            yield n
+
+
 def _set(draft: Draft) -> Iterator[ast.expr]:
     """What variables are set to with each step: `beta.assign(step / 1000)`, `K.set_value(self.weight, …)`."""
     calls = [*draft.sites.method_calls("assign"), *draft.module.calls_of(_SET_VALUE)]
@@ -109,8 +128,13 @@ def _going_on(draft: Draft) -> Iterator[decays.Setting]:
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
     found = [] if draft.in_graph else [s for s in _settings(draft) if s.place not in by_hand]
     used = {made for n in steered.used_in_losses(draft) for made in _made(draft, n)} if found else set()
+    if found:
+        given = draft.values.depends([*_given_by_layers(draft)], _FAR)
+        used |= {made for n in given for made in _made(draft, n)}
     for setting in found:
         if not used & _made(draft, setting.kept) or not steered.is_one_number(draft, setting.kept):
+            continue
+        if running_means.counts_what_is_added(draft, setting.kept):
             continue
         if not draft.uniform.of_values.varies(setting.value):
             yield setting

@@ -270,6 +270,8 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
     step on, or up to it: `if step > warmup:`. Not so of a count that begins again: `if step >= period: step = 0`; nor of what a
     loop brings in each turn, where it is one of many values: `for epoch, batch, x, y in data: if batch == 0:`."""
     test = named_tests.behind(draft, test)
+    if isinstance(test, ast.Name) and test.id == "training":
+        return True  # what Keras tells a layer
     if isinstance(test, ast.BoolOp):
         return all(_is_flag(draft, part, kept) for part in test.values)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):

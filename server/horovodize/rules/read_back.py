@@ -240,7 +240,9 @@ def _tell_path(draft: Draft, outputs: Outputs, guarded: Guarded, path: ast.expr 
         if not draft.once("told path", call):
             continue
         told: ast.AST = call
-        if draft.names.of(call.func) == "tempfile.mkstemp":  # gives an open file as well, which is a process's own
+        if (
+            draft.names.of(call.func) == "tempfile.mkstemp"
+        ):  # gives an open file as well, which is a process's own
             told = draft.syntax.parent[call]
         can_tell = told is call or isinstance(told, ast.Subscript)
         if can_tell and guarded.collective(call) and not outputs.is_early(call) and call not in guarded:

@@ -78,6 +78,19 @@ def _is_applied_with(draft: Draft, read: ast.expr) -> bool:
     )
 
 
+def counts_what_is_added(draft: Draft, kept: ast.expr) -> bool:
+    """Whether a layer divides by a count what it adds up of its own rows: `self.total / self.count`."""
+    text, function = ast.unparse(kept), draft.syntax.function(kept)
+    owner = draft.syntax.method_class(function)
+    for read in draft.syntax.every(ast.Attribute) if owner is not None else ():
+        if ast.unparse(read) == text and draft.syntax.method_class(draft.syntax.function(read)) is owner:
+            divided = _divided_by(draft, read)
+            total = ast.unparse(divided) if isinstance(divided, ast.Attribute) else ""
+            if total and any(ast.unparse(added) == total for added, _ in _sums(draft)):
+                return True
+    return False
+
+
 def _divided_by(draft: Draft, read: ast.expr) -> ast.expr | None:
     """What is divided by a number itself: `total` of `total / tf.cast(count, tf.float32)`."""
     child: ast.AST = read
@@ -152,4 +165,4 @@ def _terms(e: ast.expr) -> list[ast.expr]:
     return [e]
 
 
-__all__ = ["around", "ask", "is_of_gradients"]
+__all__ = ["around", "ask", "counts_what_is_added", "is_of_gradients"]
