@@ -689,3 +689,27 @@ def test_the_path_of_a_temporary_file_is_rank_0s() -> None:
     plan = plan_of(source.format("handle, path = tempfile.mkstemp()"))
     assert "handle, path = tempfile.mkstemp()\n" in plan.text
     assert any("look for a file that rank 0 did not write" in note.message for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("read", "kept", "waits"),
+    [
+        ("args.data_list", "args.out", False),
+        ("args.out", "args.out", True),
+        ("args.list", "args.list_2", False),
+    ],
+)
+def test_options_of_one_parser_name_a_file_each(read: str, kept: str, waits: bool) -> None:
+    """`args.data_list` isn't `args` with a suffix."""
+    source = f"""\\
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+from settings import args
+x = pd.read_csv({read}).values
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile('adam', 'mse')
+np.savetxt({kept}, x)
+model.fit(x, x)
+"""
+    assert ('name="read")' in plan_of(source).text.replace("'", '"')) is waits

@@ -8,7 +8,8 @@ import re
 
 from horovodize.summary.module import Module
 
-KEPT = "\0"  # before the name of a folder that isn't written out
+KEPT = "\0"  # before and after the name of a folder that isn't written out
+_OF = "\1"  # in it, for a dot
 _PATH_TYPES = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "os.fspath")
 _VARYING = re.compile(r"%[\d.]*[a-z]|\{.*|[*?\[].*", re.DOTALL)
 
@@ -114,7 +115,8 @@ class Paths:
                     start = self._starts(left, depth - 1)
                     end = f"/{self._starts(right, depth - 1) or '{'}"
                 case ast.Name() | ast.Attribute():
-                    start, end = KEPT + ast.unparse(origin.node), ""
+                    called = ast.unparse(origin.node).replace(".", _OF)  # `args.train` has no suffix
+                    start, end = KEPT + called + KEPT, ""
                 case _:
                     continue
             if start:
