@@ -14,8 +14,18 @@ from dataclasses import replace
 
 from horovodize import catalogue
 from horovodize.plan import Decision
-from horovodize.rules import bias_corrections, counted, decays, rate_reads, running_means, schedule, steered
+from horovodize.rules import (
+    bias_corrections,
+    counted,
+    decays,
+    rate_reads,
+    running_means,
+    schedule,
+    steered,
+    tables_by_step,
+)
 from horovodize.rules.after_averaging import base, is_trained
+from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, feeding
@@ -53,6 +63,8 @@ def apply(draft: Draft) -> None:
                     _tell_all(draft, read, "G5")
     for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
+    for read in _looked_up(draft):
+        _tell_all(draft, read, "G5")
     for value in _objectives(draft) if draft.divided else ():
         decays.follow(draft, value, rule="G5")
     for made in _schedules(draft) if draft.divided else ():
@@ -123,6 +135,20 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
             yield value
 
 
+def _looked_up(draft: Draft) -> Iterator[ast.expr]:
+    """Where a callback sets a variable with each batch to its number in a table: `K.set_value(w, weights[step])`."""
+    for setting in _settings(draft) if not draft.in_graph else ():
+        if not _is_by_callback(draft, setting.place) or is_rate(draft, setting.kept):
+            continue
+        for read in rate_reads.reads(draft, setting.value):
+            around = next(
+                (a for a in draft.syntax.ancestors(read) if isinstance(a, (ast.Subscript, ast.stmt))), None
+            )
+            if isinstance(around, ast.Subscript) and draft.syntax.inside(read, around.slice):
+                if not tables_by_step.is_table(draft, around.value) and counted.of(draft, read) is not None:
+                    yield read
+
+
 def _going_on(draft: Draft) -> Iterator[decays.Setting]:
     """The variables of one number that losses are made with, where they are set: `heat.assign(heat * 0.999)`."""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
@@ -132,12 +158,20 @@ def _going_on(draft: Draft) -> Iterator[decays.Setting]:
         given = draft.values.depends([*_given_by_layers(draft)], _FAR)
         used |= {made for n in given for made in _made(draft, n)}
     for setting in found:
-        if not used & _made(draft, setting.kept) or not steered.is_one_number(draft, setting.kept):
+        by_callback = _is_by_callback(draft, setting.place)  # what `fit` trains with may not be seen
+        is_used = by_callback or used & _made(draft, setting.kept)
+        if not is_used or not steered.is_one_number(draft, setting.kept):
             continue
         if running_means.counts_what_is_added(draft, setting.kept):
             continue
         if not draft.uniform.of_values.varies(setting.value):
             yield setting
+
+
+def _is_by_callback(draft: Draft, place: ast.AST) -> bool:
+    """Whether a callback comes to a place with each batch of `fit`."""
+    hook = draft.facts.hooks.around(place)
+    return hook is not None and hook.is_of_batches
 
 
 def _shrinking(draft: Draft) -> Iterator[decays.Setting]:
