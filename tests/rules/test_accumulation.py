@@ -321,6 +321,8 @@ ADD = "total = [a + g for a, g in zip(total, grads)]"
         (ZEROS, ADD, "a / count"),
         (ZEROS, ADD, "tf.divide(a, float(count))"),
         (ZEROS, ADD, "a / max(count, 1)"),
+        (ZEROS, "for i in range(len(total)): total[i] += grads[i]", "a / count"),
+        (ZEROS, "for i, g in enumerate(grads): total[i] = total[i] + g", "tf.divide(a, count)"),
     ],
 )
 @pytest.mark.parametrize("again", ["count = 0", "pass"])
@@ -379,3 +381,41 @@ for epoch in range(3):
             sums.reset()
 """
     assert "[a / n for a in self.sums]" in plan_of(source).text
+
+
+OF_AN_OBJECT = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(10,))])
+        self.opt = tf.keras.optimizers.SGD(0.01)
+        self.sums = [0.0 for _ in self.model.trainable_variables]
+        self.others = [0.0 for _ in self.model.trainable_variables]
+    def step(self, xb, yb, last):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.model(xb) - yb))
+        for i, g in enumerate({given}):
+            self.sums[i] += g
+        if last:
+            self.opt.apply_gradients(zip(self.{applied}, self.model.trainable_variables))
+            self.sums = [0.0 for _ in self.sums]
+trainer = Trainer()
+for epoch in range(3):
+    for step, (xb, yb) in enumerate(tf.data.Dataset.from_tensor_slices((x, y)).batch(8), 1):
+        trainer.step(xb, yb, step % 4 == 0)
+"""
+GRADIENTS = "tape.gradient(loss, self.model.trainable_variables)"
+
+
+def test_gradients_that_are_added_to_elements_of_an_attribute_are_averaged() -> None:
+    assert (
+        "hvd.DistributedGradientTape(tape)"
+        in plan_of(OF_AN_OBJECT.format(given=GRADIENTS, applied="sums")).text
+    )
+
+
+@pytest.mark.parametrize(("given", "applied"), [("fetch(loss)", "sums"), (GRADIENTS, "others")])
+def test_what_is_set_elsewhere_brings_no_tape(given: str, applied: str) -> None:
+    refused(OF_AN_OBJECT.format(given=given, applied=applied), "HVD202", "nothing averages them")

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.summary.accumulators import Accumulators
+from horovodize.summary.elements import Elements
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
@@ -390,9 +391,10 @@ class Sites(Tf1Sites):
                         todo += values.passed(b)
                     elif b.value is not None:
                         todo += self._parts(b.value, b.path)
-                todo += self.appended(n)
+                todo += [*self.appended(n), *self.elements.values(n)]
             elif isinstance(n, ast.Attribute):
                 todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
+                todo += self.elements.values(n)
             todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
         return sorted(found, key=lambda c: (c.lineno, c.col_offset))
 
@@ -413,24 +415,9 @@ class Sites(Tf1Sites):
             and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
         ]  # fmt: skip
 
-    def set_elements(self, name: ast.Name) -> list[ast.Assign]:
-        """The statements that set elements of what a name stands for: `batch[j] = row`, `batch[j][k], n = 1, 2`."""
-        lookup = self.module.scopes.lookup
-        held = self._elements.get(name.id, ())
-        return [s for h, s in held if lookup(h.id, h) is lookup(name.id, name)]
-
     @cached_property
-    def _elements(self) -> dict[str, list[tuple[ast.Name, ast.Assign]]]:
-        found: dict[str, list[tuple[ast.Name, ast.Assign]]] = {}
-        for statement in self.module.syntax.every(ast.Assign):
-            for t in statement.targets:
-                for e in t.elts if isinstance(t, ast.Tuple) else [t]:
-                    holder: ast.expr = e
-                    while isinstance(holder, ast.Subscript):
-                        holder = holder.value
-                    if holder is not e and isinstance(holder, ast.Name):
-                        found.setdefault(holder.id, []).append((holder, statement))
-        return found
+    def elements(self) -> Elements:
+        return Elements(self.module)
 
     @cached_property
     def accumulators(self) -> Accumulators:
