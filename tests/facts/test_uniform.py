@@ -148,6 +148,7 @@ VARIES = {
     "whether what was listed is there": (Source.FILES, "found = []\nfound.append(tf.train.latest_checkpoint('c'))\nfirst = found[0]\nfirst is None"),
     "whether a checkpoint is there": (Source.FILES, "tf.train.latest_checkpoint('c') is not None"),
     "whether two things of a layer's are the same": (Source.ROWS, "dense = tf.keras.layers.Dense(1)\ndense(load_data()) is load_data()"),
+    "what a loss gives": (Source.ROWS, "loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)\nloss_fn(load_data(), load_data())"),
     "a draw": (CHANCE, "random.randint(3, 9)"),
     "a draw before its seed": (CHANCE, "n = random.randint(3, 9)\nrandom.seed(3)\nn"),
     "a draw before the call of what seeds": (CHANCE, "def look():\n    random.seed(3)\nn = random.randint(3, 9)\nlook()\nn"),

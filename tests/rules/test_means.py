@@ -581,3 +581,58 @@ def test_a_part_that_each_step_adds_is_one_of_the_steps_of_a_rank() -> None:
 def test_a_part_that_is_no_part_of_the_event_or_goes_on_stays() -> None:
     assert "mean += now / 7\n" in plan_of(SINCE.replace("now / 10", "now / 7")).text
     assert "mean += now / 10\n" in plan_of(SINCE.replace("        mean = 0.0\n", "")).text
+
+
+VALIDATED = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+class Own(tf.keras.losses.Loss):
+    def call(self, a, b):
+        return tf.reduce_mean(tf.abs(a - b), -1)
+val = tf.data.Dataset.from_tensor_slices((x[:120], y[:120])).batch(30)
+train = tf.data.Dataset.from_tensor_slices((x[120:], y[120:])).shuffle(480).batch(24)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(5,))])
+loss_fn = {loss}
+opt = tf.keras.optimizers.RMSprop(0.01)
+best, wait = np.inf, 0
+def evaluate():
+    m = tf.keras.metrics.Mean()
+    for a, b in val:
+        m.update_state(loss_fn(b, model(a, training=False)))
+    return float(m.result())
+for epoch in range(10):
+    for a, b in train:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(b - model(a, training=True)))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    value = evaluate()
+    if value < best:
+        best, wait = value, 0
+    else:
+        wait += 1
+        if wait > 1:
+            opt.learning_rate.assign(opt.learning_rate * 0.5)
+            wait = 0
+"""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "tf.keras.losses.MeanSquaredError()",
+        "tf.losses.Huber(delta=2.0)",
+        "tf.keras.losses.mean_squared_error",
+        "Own()",
+    ],
+)
+def test_a_plateau_by_what_a_loss_function_measures(loss: str) -> None:
+    """It was asked whether all ranks may do it when one of them does: what the object gives was not known."""
+    plan = plan_of(VALIDATED.replace("{loss}", loss))
+    assert "value = mean_over_ranks(evaluate())" in plan.text
+    assert "any_rank" not in plan.text
+    assert plan.sure
+
+
+def test_a_plateau_by_what_something_else_gives_is_asked() -> None:
+    assert not plan_of(VALIDATED.replace("{loss}", "np.load('loss.npy', allow_pickle=True).item()")).sure

@@ -48,6 +48,7 @@ _COMPUTES = {
     "tensorflow.keras.metrics.Metric",
     "tensorflow.keras.losses.Loss",
 }
+_LOSSES = "tensorflow.keras.losses."  # the catalogue does not have each of these classes
 _SETTINGS = (
     "config",
     "cfg",
@@ -217,8 +218,8 @@ class Calls:
         return self._is_computed_by(call)
 
     def _is_computed_by(self, call: ast.Call) -> bool:
-        made = [c for c in self.values.calls(call.func) if c is not call]
-        return any(_COMPUTES & self.values.made_by(c) for c in made)
+        made = [self.values.made_by(c) for c in self.values.calls(call.func) if c is not call]
+        return any(_COMPUTES & names or any(n.startswith(_LOSSES) for n in names) for names in made)
 
     def _makes_tensor(self, call: ast.Call) -> bool:
         """Whether a call gives what a model, a layer, a metric or a loss computes, or what one of Keras' functions does."""
