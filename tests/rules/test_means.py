@@ -636,3 +636,53 @@ def test_a_plateau_by_what_a_loss_function_measures(loss: str) -> None:
 
 def test_a_plateau_by_what_something_else_gives_is_asked() -> None:
     assert not plan_of(VALIDATED.replace("{loss}", "np.load('loss.npy', allow_pickle=True).item()")).sure
+
+
+IN_LISTS = VALIDATED.replace(
+    "best, wait = np.inf, 0", "values = []\nlog = {'loss': [], 'value': []}\nkept = None"
+).split("    value = evaluate()")[0]
+
+
+@pytest.mark.parametrize(
+    ("turn", "averaged"),
+    [
+        (
+            "    values.append(evaluate())\n    if epoch > 3 and values[-1] > max(values[-4:-1]):\n"
+            "        opt.learning_rate = opt.learning_rate * 0.5\n",
+            "values.append(mean_over_ranks(evaluate()))",
+        ),
+        (
+            "    log['value'].append(evaluate())\n    if np.argmin(log['value']) < epoch - 2:\n        break\n",
+            "log['value'].append(mean_over_ranks(evaluate()))",
+        ),
+        (
+            "    log['value'].append(evaluate())\n    if log['value'][-1] > 2 * log['value'][0]:\n        break\n",
+            "log['value'].append(mean_over_ranks(evaluate()))",
+        ),
+    ],
+)
+def test_what_a_list_comes_to_goes_by_what_is_put_into_it_once(turn: str, averaged: str) -> None:
+    """The mean of the places of the least was taken, `mean_over_ranks(np.argmin(…))`, or a mean of what was one already."""
+    source = IN_LISTS.replace("{loss}", "tf.keras.losses.MeanSquaredError()")
+    plan = plan_of(source + turn)
+    assert averaged in plan.text
+    assert plan.text.count("mean_over_ranks(") == 2  # it, and its definition
+    assert plan.sure
+
+
+def test_weights_that_are_kept_by_a_mean_are_kept_together() -> None:
+    """It was asked to send rank 0's: the mean is the same on all ranks, and so is what is kept by it."""
+    source = IN_LISTS.replace("{loss}", "tf.keras.losses.MeanSquaredError()")
+    turn = """\
+    value = evaluate()
+    if kept is None or value < best:
+        best, wait, kept = value, 0, model.get_weights()
+    else:
+        wait += 1
+        if wait == 2:
+            model.set_weights(kept)
+            break
+"""
+    plan = plan_of(source + turn)
+    assert "value = mean_over_ranks(evaluate())" in plan.text
+    assert plan.sure, [c.doubt for c in plan.changes if not c.sure]

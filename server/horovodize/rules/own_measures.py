@@ -114,12 +114,14 @@ def _answered(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | 
 
 
 def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | None:
-    """The same of what a list of numbers comes to, `min(losses[-3:])`, by what is put into it: the mean of what ranks make of
-    their own lists is another number. None where it is the same, as of `np.mean(losses)`, and of anything else."""
-    if not isinstance(e, ast.Call) or draft.names.last(e.func) in _MEANS:
+    """The same of what a list of numbers comes to, `min(losses[-3:])`, `losses[-1]`, by what is put into it: the mean of what
+    ranks make of their own lists is another number. None where it is the same, as of `np.mean(losses)`, or anything else."""
+    if not isinstance(e, (ast.Call, ast.Subscript)):
+        return None
+    if draft.names.last(e.func) in _MEANS if isinstance(e, ast.Call) else isinstance(e.slice, ast.Slice):
         return None
     found = set[Measured]()
-    own = [n for n in ast.walk(e) if isinstance(n, (ast.Name, ast.Attribute)) and differing(draft, n)]
+    own = [held for held in _held_in(e) if differing(draft, held)]
     for held in own:
         grows = growing(draft, held)
         put = [c.args[0] for c in grows if draft.names.last(c.func) in _APPENDING and len(c.args) == 1]
@@ -129,6 +131,18 @@ def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | No
             return None
         found.update(*(part for part in parts if part is not None))
     return found if own and all(can_be_averaged(draft, m) for m in found) else None
+
+
+def _held_in(e: ast.expr) -> list[ast.Name | ast.Attribute | ast.Subscript]:
+    """The names, attributes and items of dictionaries that are read in an expression: `log["loss"]` rather than `log`."""
+    found, todo = list[ast.Name | ast.Attribute | ast.Subscript](), [e]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, (ast.Name, ast.Attribute)) or (isinstance(n, ast.Subscript) and _is_item(n)):
+            found.append(n)
+        if not isinstance(n, ast.Subscript) or n not in found:
+            todo += [c for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
+    return found
 
 
 def leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool]]:

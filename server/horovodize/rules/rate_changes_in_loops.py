@@ -88,8 +88,8 @@ def _is_chosen_together(draft: Draft, given: ast.expr) -> bool:
     nodes = [n for n in draft.values.depends([given], 200) if isinstance(n, (ast.Name, ast.Attribute))]
     bound = [b for n in nodes for b in draft.values.bindings(n)]
     around = [a for b in bound for a in draft.syntax.ancestors(b.statement) if isinstance(a, ast.If)]
-    varying = [a for a in around if any(isinstance(r, Varies) for r in differing(draft, a.test))]
-    return bool(varying) and all(_is_agreed(draft, a) for a in varying)
+    varying = [a for a in around if any(isinstance(r, Varies) for r in draft.uniform.reasons(a.test))]
+    return bool(varying) and all(_is_agreed(draft, a) or not differing(draft, a.test) for a in varying)
 
 
 def _is_agreed(draft: Draft, decision: ast.If) -> bool:
