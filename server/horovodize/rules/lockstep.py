@@ -20,6 +20,7 @@ from horovodize.rules import (
     reached_together,
     resume,
     threads,
+    told_metrics,
 )
 from horovodize.rules.agreed_values import agree_on_values
 from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, can_agree, cause_of, differing
@@ -62,6 +63,7 @@ def keep_in_step(draft: Draft) -> None:
     for loop in seen:
         rate_changes_in_loops.keep_alike(draft, loop, sites)
     rate_changes_in_loops.keep_weights_alike(draft)
+    told_metrics.average_told(draft)
     for fed in known.fits:
         made = _is_self_made(draft, fed.x) if fed.kind is Kind.UNKNOWN else _is_played(draft, fed.x)
         again = any(frame.loops for way in draft.drive.ways(fed.fit.call) for frame in way)

@@ -33,13 +33,15 @@ _OF_ALL = (
 )
 
 
-def decide_alike(draft: Draft, test: ast.expr) -> bool:
+def decide_alike(draft: Draft, test: ast.expr, *, number: bool = False) -> bool:
     """Averages what ranks decide a test by, where each sets it by its own rows once an epoch or so, or every so many steps;
     whether the test is the same on all ranks then. What is set in each step is left: ranks would have to wait for each other
-    there."""
+    there.
+
+    number: it is a number, that something else decides by"""
     if keras_session.is_wanted(draft):
         return False  # there a collective of numbers is an operation of Keras' graph
-    found = measured_in(draft, test, set())
+    found = measured_in(draft, test, set(), number=number)
     if not found or not all(can_be_averaged(draft, m, test) for m in found):
         return False
     for m in sorted(found, key=lambda m: draft.module.span(place(m)).start):
