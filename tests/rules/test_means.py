@@ -659,6 +659,11 @@ IN_LISTS = VALIDATED.replace(
             "    log['value'].append(evaluate())\n    if log['value'][-1] > 2 * log['value'][0]:\n        break\n",
             "log['value'].append(mean_over_ranks(evaluate()))",
         ),
+        (
+            "    log['value'].append(evaluate())\n    v = log['value']\n"
+            "    if len(v) > 3 and min(v[-3:]) > min(v[:-3]):\n        break\n",
+            "log['value'].append(mean_over_ranks(evaluate()))",
+        ),
     ],
 )
 def test_what_a_list_comes_to_goes_by_what_is_put_into_it_once(turn: str, averaged: str) -> None:

@@ -16,7 +16,7 @@ from horovodize.rules.deciding_losses import is_trained
 from horovodize.rules.draft import Draft
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY, is_moving_average, mix_number
-from horovodize.rules.own_measures import leaves
+from horovodize.rules.number_parts import leaves
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop, position

@@ -12,11 +12,11 @@ from horovodize.facts.over_rows import Over
 from horovodize.rules import keras_session
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.number_parts import leaves
 from horovodize.rules.own_measures import (
     Measured,
     Total,
     can_be_averaged,
-    leaves,
     measured_in,
     over_shares,
     place,

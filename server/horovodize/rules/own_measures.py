@@ -13,25 +13,13 @@ from horovodize.rules import strong
 from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.lengths import growing
+from horovodize.rules.number_parts import held_in, is_item, leaves, list_of
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, argument, end, position
 
-_PLAIN = {
-    "float",
-    "abs",
-    "min",
-    "max",
-    "minimum",
-    "maximum",
-    "round",
-    "numpy",
-    "item",
-}  # of numbers, a number
 _MEANS = ("mean", "nanmean", "average", "reduce_mean", "sum", "reduce_sum", "fsum")
 _APPENDING = ("append", "appendleft", "add")
-_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 @dataclass(frozen=True)
@@ -65,7 +53,7 @@ def measured_in(
             of_leaf = {total}
         elif is_number and isinstance(leaf, ast.Name) and _is_differentiated(draft, leaf):
             of_leaf = {leaf}  # where it is read: the loss that a tape follows stays as it is
-        elif isinstance(leaf, (ast.Name, ast.Attribute)) or _is_item(leaf):
+        elif isinstance(leaf, (ast.Name, ast.Attribute)) or is_item(leaf):
             of_leaf = _set_by(draft, leaf, seen, is_number)
             if (
                 isinstance(leaf, (ast.Name, ast.Attribute))
@@ -121,7 +109,7 @@ def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | No
     if draft.names.last(e.func) in _MEANS if isinstance(e, ast.Call) else isinstance(e.slice, ast.Slice):
         return None
     found = set[Measured]()
-    own = [held for held in _held_in(e) if differing(draft, held)]
+    own = [list_of(draft, held) for held in held_in(e) if differing(draft, held)]
     for held in own:
         grows = growing(draft, held)
         put = [c.args[0] for c in grows if draft.names.last(c.func) in _APPENDING and len(c.args) == 1]
@@ -131,67 +119,6 @@ def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | No
             return None
         found.update(*(part for part in parts if part is not None))
     return found if own and all(can_be_averaged(draft, m) for m in found) else None
-
-
-def _held_in(e: ast.expr) -> list[ast.Name | ast.Attribute | ast.Subscript]:
-    """The names, attributes and items of dictionaries that are read in an expression: `log["loss"]` rather than `log`."""
-    found, todo = list[ast.Name | ast.Attribute | ast.Subscript](), [e]
-    while todo:
-        n = todo.pop()
-        if isinstance(n, (ast.Name, ast.Attribute)) or (isinstance(n, ast.Subscript) and _is_item(n)):
-            found.append(n)
-        if not isinstance(n, ast.Subscript) or n not in found:
-            todo += [c for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
-    return found
-
-
-def leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool]]:
-    """The values that an expression computes with, and whether each is a number."""
-    found, todo = list[tuple[ast.expr, bool]](), [(e, number)]
-    while todo:
-        n, is_number = todo.pop()
-        if isinstance(n, ast.Call) and _computes(draft, n) and draft.values.callee(n) is None:
-            of = [n.func.value] if isinstance(n.func, ast.Attribute) and not n.args else []
-            todo += [(part, is_number) for part in (*of, *n.args)]
-        elif isinstance(n, ast.Call) and (each := _each(draft, n)) is not None:
-            todo.append((each, False))
-        elif isinstance(n, _VALUES):
-            several = isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
-            found.append((n, is_number and not several))
-        else:
-            counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(n)
-            todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
-    return found
-
-
-def _each(draft: Draft, call: ast.Call) -> ast.expr | None:
-    """What is asked of each in `any(h.is_enough(loss) for h in hooks)`."""
-    if draft.names.last(call.func) not in ("any", "all") or len(call.args) != 1:
-        return None
-    asked = call.args[0]
-    return asked.elt if isinstance(asked, (ast.GeneratorExp, ast.ListComp)) else None
-
-
-def _computes(draft: Draft, call: ast.Call) -> bool:
-    """Whether a function makes a number of numbers: `max(a, b)`, not `max(losses[-3:])` or
-    `losses.max()`, which is one by itself."""
-    last = draft.names.last(call.func)
-    return last in _PLAIN and (last not in ("min", "max") or len(call.args) > 1)
-
-
-def _is_of_numbers(e: ast.expr) -> bool:
-    """`mean < best`, `best is not None`"""
-    if not isinstance(e, ast.Compare):
-        return False
-    is_set = isinstance(e.comparators[0], ast.Constant) and e.comparators[0].value is None
-    return is_set or all(isinstance(op, _ORDER) for op in e.ops)
-
-
-def _is_item(e: ast.expr) -> bool:
-    """`state["best"]`"""
-    return (
-        isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Constant) and isinstance(e.slice.value, str)
-    )
 
 
 def _counts(draft: Draft, e: ast.expr) -> bool:
