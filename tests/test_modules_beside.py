@@ -183,17 +183,45 @@ def test_horovod_is_initialised_once() -> None:
     assert files["/p/train.py"].count("hvd.init()") == 1
 
 
-def test_a_module_that_asks_for_ranks_when_it_is_imported_initialises_it() -> None:
-    module = "import tensorflow as tf\n\noptimizer = tf.keras.optimizers.Adam(0.1)\n"
-    body = HEAD.replace("tf.keras.optimizers.SGD(0.1)", "tools.optimizer") + FIT
-    assert changed(result(body, tools=module))["/p/tools.py"].count("hvd.init()") == 1
-    called = "import tensorflow as tf\n\n\ndef make():\n    return tf.keras.optimizers.Adam(0.1)\n\n\noptimizer = make()\n"
-    assert changed(result(body, tools=called))["/p/tools.py"].count("hvd.init()") == 1
-    default = "import tensorflow as tf\n\n\ndef make(optimizer=tf.keras.optimizers.Adam(0.1)):\n    return optimizer\n"
-    body = HEAD.replace("tf.keras.optimizers.SGD(0.1)", "tools.make()") + FIT
-    after = changed(result(body, tools=default))["/p/tools.py"]
-    assert "0.1 * hvd.size()" in after
-    assert after.count("hvd.init()") == 1
+MODULE = "import tensorflow as tf\n\noptimizer = tf.keras.optimizers.Adam(0.1)\n"
+CALLED = "import tensorflow as tf\n\n\ndef make():\n    return tf.keras.optimizers.Adam(0.1)\n\n\noptimizer = make()\n"
+DEFAULT = (
+    "import tensorflow as tf\n\n\ndef make(optimizer=tf.keras.optimizers.Adam(0.1)):\n    return optimizer\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("module", "read"), [(MODULE, "tools.optimizer"), (CALLED, "tools.optimizer"), (DEFAULT, "tools.make()")]
+)
+def test_the_script_initialises_before_it_imports_what_asks_for_ranks(module: str, read: str) -> None:
+    files = changed(result(HEAD.replace("tf.keras.optimizers.SGD(0.1)", read) + FIT, tools=module))
+    script, tools = files["/p/train.py"], files["/p/tools.py"]
+    assert "0.1 * hvd.size()" in tools
+    assert "hvd.init()" not in tools
+    assert script.index("hvd.init()") < script.index("import tools")
+
+
+GRAPH = """\
+import tensorflow.compat.v1 as tf
+
+x = tf.placeholder(tf.float32, [2])
+w = tf.get_variable("w", [2])
+step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(w * x))
+"""
+RUNS = """\
+import tensorflow.compat.v1 as tf
+import tools
+
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for row in [[1.0, 2.0]] * 64:
+        sess.run(tools.step, {tools.x: row})
+"""
+
+
+def test_a_module_that_was_imported_before_initialises_for_itself() -> None:
+    """In a graph nothing has to come before it."""
+    assert changed(result(RUNS, tools=GRAPH))["/p/tools.py"].count("hvd.init()") == 1
 
 
 def test_a_writer_that_reads_back_waits_for_nobody() -> None:

@@ -49,7 +49,7 @@ class _Day:
         self.wire, self.folder, self.chance = wire, folder, chance
         self.course = Course()
         self.versions: dict[str, int] = {}
-        texts = [text for text in seeds() if len(text) < 2500]
+        texts = [text for text in seeds() if len(text) < 2500 and "\r" not in text]
         for number, text in enumerate(chance.sample(texts, 12)):
             (folder / f"script_{number}.py").write_text(text, newline="")
         self.paths = sorted(folder.glob("*.py"))
