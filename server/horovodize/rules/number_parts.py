@@ -8,17 +8,7 @@ from typing import TypeAlias
 
 from horovodize.rules.draft import Draft
 
-_PLAIN = {
-    "float",
-    "abs",
-    "min",
-    "max",
-    "minimum",
-    "maximum",
-    "round",
-    "numpy",
-    "item",
-}  # of numbers, a number
+_PLAIN = {"float", "abs", "min", "max", "minimum", "maximum", "round", "numpy", "item"}
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 Held: TypeAlias = ast.Name | ast.Attribute | ast.Subscript

@@ -71,9 +71,8 @@ def _is_of_torch(context: Context, made: ast.Call) -> bool:
 
 def _clipped_early(context: Context, restriction: Restriction) -> Iterator[Violation]:
     """`clip_grad_norm_` between `backward` and the `step` of a wrapped optimizer, while Horovod averages what it clips."""
-    steps = [
-        c for c in context.facts.collectives.all if isinstance(c, ast.Call) and c in set(_steps(context))
-    ]
+    collectives = set(context.facts.collectives.all)
+    steps = [c for c in _steps(context) if c in collectives]
     for clip in context.module.calls_of(*_CLIPPING):
         function = context.syntax.function(clip)
         after = [s for s in steps if context.syntax.function(s) is function and position(s) > position(clip)]
