@@ -51,6 +51,7 @@ def of(text: str, head: str = HEAD) -> Answer:
 
 
 UNIFORM = {
+    "what SciPy computes": "from scipy.stats import norm, zscore\nx = zscore(np.arange(9))\nnorm.ppf(0.9) + x.shape[0]",
     "a constant": "n = 5\nn + 1",
     "an argument": "p = argparse.ArgumentParser()\nargs = p.parse_args()\nint(args.epochs)",
     "arguments as a dict": "p = argparse.ArgumentParser()\nargs = vars(p.parse_args())\nargs['epochs']",

@@ -452,3 +452,26 @@ def test_the_helper_only_divides_and_the_note_says_when_it_does_not() -> None:
     assert "% hvd.size()" in helper[2]
     assert "import warnings" not in plan.text
     assert any("each computes all of them" in n.message for n in plan.notes)
+
+
+MODELS = """\
+import numpy as np
+import tensorflow as tf
+x, y = tf.constant([[1.0], [2.0], [3.0]]), tf.constant([2.0, 4.0, 6.0])
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(optimizer=tf.keras.optimizers.SGD(), loss="mae")
+model.fit(x, y, epochs=5)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[1])])
+model.compile(optimizer=tf.keras.optimizers.SGD(0.02), loss="mae")
+model.summary()
+rows = np.arange(400)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[1])])
+model.compile(optimizer=tf.keras.optimizers.SGD(0.03), loss="mae")
+model.fit(rows, rows + 10, epochs=9)
+"""
+
+
+def test_an_optimizer_of_a_model_that_is_never_fitted_is_not_that_of_other_fits() -> None:
+    text = plan_of(MODELS).text
+    assert "hvd.DistributedOptimizer(tf.keras.optimizers.SGD())" in text  # all rows in each step: the rate stays
+    assert "SGD(0.03 * hvd.size())" in text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from horovodize.facts.answers import Uniform
 from horovodize.facts.sources import (
     ALWAYS_OWN,
+    DRAWN_OF_SCIPY,
     FUNCTIONS,
     NOT_DRAWN,
     PREFIXES,
@@ -63,6 +64,8 @@ class Draws:
         """Whether a function of this name draws at random."""
         if name in NOT_DRAWN or name in MAKERS:
             return False
+        if name.startswith("scipy.stats.") and ".qmc." not in name:
+            return name.rpartition(".")[2] in DRAWN_OF_SCIPY
         if FUNCTIONS.get(name) is Source.CHANCE:
             return True
         return any(s is Source.CHANCE and name.startswith(p) for p, s in PREFIXES)

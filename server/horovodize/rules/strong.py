@@ -229,7 +229,10 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
     for run in sites.graph.trainings:
         if ops and ops & set(sites.graph.operations(sites.graph.fetches(run.call))):
             found.append(run.call)
-    return found or every
+    if found or not any(same(o) for c in sites.compiles for o in c.optimizers):
+        return found or every
+    others = {f.call for f in sites.fits if any(_is_compiled_for(draft, c, f) for c in sites.compiles)}
+    return [call for call in every if call not in others]  # of a model that is compiled and never fitted
 
 
 def _is_compiled_for(draft: Draft, compiled: Compile, fit: Fit) -> bool:
