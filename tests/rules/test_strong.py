@@ -473,5 +473,7 @@ model.fit(rows, rows + 10, epochs=9)
 
 def test_an_optimizer_of_a_model_that_is_never_fitted_is_not_that_of_other_fits() -> None:
     text = plan_of(MODELS).text
-    assert "hvd.DistributedOptimizer(tf.keras.optimizers.SGD())" in text  # all rows in each step: the rate stays
+    assert (
+        "hvd.DistributedOptimizer(tf.keras.optimizers.SGD())" in text
+    )  # all rows in each step: the rate stays
     assert "SGD(0.03 * hvd.size())" in text

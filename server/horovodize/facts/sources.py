@@ -100,7 +100,9 @@ NOT_DRAWN = frozenset(
     }
 )
 # What of `scipy.stats` draws; all else there computes from what it is given (`zscore`, `norm.pdf`).
-DRAWN_OF_SCIPY = frozenset("rvs bootstrap permutation_test monte_carlo_test power gaussian_kde random_correlation".split())
+DRAWN_OF_SCIPY = frozenset(
+    "rvs bootstrap permutation_test monte_carlo_test power gaussian_kde random_correlation".split()
+)
 # What each of these seeds, by the beginnings of the names of the functions that draw then.
 _OF_TENSORFLOW = ("tensorflow.random.", "tensorflow.keras.backend.random_", "tensorflow.compat.v1.random_")
 _OF_NUMPY = ("numpy.random.", "scipy.", "sklearn.", "imblearn.", "tensorflow.keras.preprocessing.image.")

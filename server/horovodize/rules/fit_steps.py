@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import arrays, data, generators, global_batch, strong
+from horovodize.rules import arrays, data, few_steps, generators, global_batch, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.drawing import draws_apart
@@ -50,13 +50,13 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     call, steps = fed.fit.call, fed.fit.steps
     if strong.takes_one_batch(draft, "K4", [call]) or strong.scaling(draft, call) is strong.Scaling.SAME:
         return _divide_validation(draft, call)
+    epochs = argument(call, "epochs", 3 if fed.fit.method == "fit" else None)
     if not is_none(steps):
         assert steps is not None
-        if not counts_a_share(draft, steps):
+        if not counts_a_share(draft, steps) and not few_steps.divide_epochs(draft, call, steps, epochs):
             change_count(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
         if fed.y is None and fed.kind is Kind.UNKNOWN:
             draft.note("K4", fed.x, _PERHAPS_ALIKE)
-    epochs = argument(call, "epochs", 3 if fed.fit.method == "fit" else None)
     if epochs is not None and _fills_steps(draft, epochs):
         change_count(draft, "K4", epochs, "Divide the epochs that a number of steps takes among the ranks")
     if fed.y is None and fed.kind is Kind.GENERATOR:

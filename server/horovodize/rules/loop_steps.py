@@ -23,6 +23,7 @@ from horovodize.rules import (
 from horovodize.rules.decisions import Fewer, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import own_batches
+from horovodize.rules.few_steps import are_one
 from horovodize.rules.lockstep import keep_in_step
 from horovodize.rules.own_experience import played, plays
 from horovodize.rules.ranges import EVERYTHING, divide_range, divide_rest
@@ -116,7 +117,7 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
             or counts_a_share(draft, count)
         ):
             continue
-        if not divide_rest(draft, count, draft.loop_rule):
+        if not divide_rest(draft, count, draft.loop_rule) and not are_one(draft, draft.loop_rule, count):
             change_count(draft, draft.loop_rule, count)
 
 
