@@ -130,9 +130,18 @@ def test_callbacks_look_at_the_same_values(value: float, alike: bool) -> None:
     assert ("EarlyStopping looks at val_loss" not in faults(found)) == alike
 
 
-def test_one_more_callback_on_a_rank_is_no_difference_of_values() -> None:
+def test_a_callback_that_stops_one_rank_only_is_told_though_it_did_not_stop() -> None:
     seen = [("EarlyStopping", "loss", 0.5)]
-    assert judge(alone(decided=seen), two(decided=seen, second={"decided": []}), "linear").alike
+    found = judge(alone(decided=seen), two(decided=seen, second={"decided": []}), "linear")
+    assert "EarlyStopping runs on rank 0 and not on rank 1" in faults(found)
+    found = judge(alone(decided=seen), two(decided=[], second={"decided": seen}), "linear")
+    assert "EarlyStopping runs on rank 1 and not on rank 0" in faults(found)
+
+
+def test_a_callback_of_a_model_that_one_rank_trains_besides_is_no_such_fault() -> None:
+    seen = [("EarlyStopping", "loss", 0.5)]
+    after = two(decided=seen, second={"decided": [], "optimizers": []})
+    assert "runs on rank" not in faults(judge(alone(decided=seen), after, "linear"))
 
 
 @pytest.mark.parametrize(

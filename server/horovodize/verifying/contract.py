@@ -88,12 +88,20 @@ def _weights(run: Run) -> Check:
 
 
 def _decisions(run: Run) -> Iterator[str]:
-    """Where callbacks look at values that differ, though they may have decided alike in this run."""
+    """Where callbacks look at values that differ, or run on some ranks only, though they may have decided alike in this run."""
     first = run.ranks[0].report["decided"]
     for other in run.ranks[1:]:
-        for (name, what, mine), (_, _, its) in zip(first, other.report["decided"], strict=False):
-            if not isclose(mine, its, rel_tol=MONITORED, abs_tol=MONITORED) and not isnan(mine + its):
-                yield f"{name} looks at {what}, which is {its:.6g} on rank {other.number}, {mine:.6g} on rank 0"
+        mine, its = ({name for name, *_ in decided} for decided in (first, other.report["decided"]))
+        for name in (
+            sorted(mine ^ its) if run.ranks[0].steps == other.steps else ()
+        ):  # else, one trains another model, too
+            one, none = (0, other.number) if name in mine else (other.number, 0)
+            yield f"{name} runs on rank {one} and not on rank {none}"
+        for (name, what, here), (_, _, there) in zip(first, other.report["decided"], strict=False):
+            if mine != its:
+                break
+            if not isclose(here, there, rel_tol=MONITORED, abs_tol=MONITORED) and not isnan(here + there):
+                yield f"{name} looks at {what}, which is {there:.6g} on rank {other.number}, {here:.6g} on rank 0"
                 break
 
 
