@@ -11,7 +11,7 @@ from typing import Literal
 
 from horovodize import catalogue
 from horovodize.source.nodes import walk
-from horovodize.summary import shell_commands
+from horovodize.summary import shell_commands, unseen_outputs
 from horovodize.summary.buffers import goes_to_buffer, is_buffer
 from horovodize.summary.known_models import KnownModels
 from horovodize.summary.module import Module
@@ -112,6 +112,8 @@ class OutputCalls:
         told = catalogue.written_to(name or "", func.attr if isinstance(func, ast.Attribute) else "")
         path = argument(call, *told) if told is not None else None
         if path is not None and not is_buffer(m, path):
+            return Output("write", "a file")
+        if unseen_outputs.writes(m, call):
             return Output("write", "a file")
         return self._method_output(call, func) if isinstance(func, ast.Attribute) else None
 
