@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -26,6 +27,11 @@ _SPLITS = {"numpy.split", "numpy.array_split", "numpy.hsplit", "numpy.vsplit", "
            "tensorflow.unstack"}  # fmt: skip
 _OF_SEVERAL_AXES = {"numpy.swapaxes", "numpy.stack", "tensorflow.stack"}
 _ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
+
+_PREPARING = re.compile(
+    r"layers\.(\w+\.)*(Normalization|Rescaling|Resizing|CenterCrop|TextVectorization|StringLookup|IntegerLookup|Hashing"
+    r"|Discretization|CategoryEncoding)$"
+)
 
 
 class Kind(Enum):
@@ -121,6 +127,8 @@ class Kinds:
                 return Kind.ARRAY if node.attr in _ARRAY_ATTRIBUTES else Kind.UNKNOWN
             case ast.Call() if not path and self._is_list_of_arrays(node):
                 return Kind.ARRAYS
+            case ast.Call() if node.args and self._prepares(node):
+                return self._kind_inside(node.args[0], depth)
             case ast.Call():
                 return self._made(node)
             case _:
@@ -131,6 +139,11 @@ class Kinds:
             (k for o in self.values.origins(e) if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN),
             Kind.UNKNOWN,
         )
+
+    def _prepares(self, call: ast.Call) -> bool:
+        """Whether a layer of Keras that prepares rows is called on some: it gives one for each."""
+        makers = [self.names.of(c.func) or "" for c in self.values.calls(call.func)]
+        return bool(makers) and all(m.startswith("tensorflow.") and _PREPARING.search(m) for m in makers)
 
     def _made(self, call: ast.Call) -> Kind:
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
