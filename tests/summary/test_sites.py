@@ -66,6 +66,8 @@ def test_fits_of_keras_models(source: str, fits: list[str]) -> None:
         TF + "s = MinMaxScaler()\ns.fit(x)",
         TF + "t = tf.keras.preprocessing.text.Tokenizer()\nt.fit_on_texts(x)",
         TF + "g = tf.keras.preprocessing.image.ImageDataGenerator()\ng.fit(x)",
+        TF + "from statsmodels.tsa.arima.model import ARIMA\nm = ARIMA(x)\nm = m.fit(maxiter=9)\nm.compile()",
+        TF + "from unseen import Model as M\nm = M(x)\nm = m.fit()\nm.compile(loss='mse')",
         TF + "import xgboost as xgb\nm = xgb.XGBClassifier()\nm.fit(x, y, verbose=True)",
         TF + "something.fit(x, y)",
         TF + "popt, _ = curve.fit(f, x)",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from horovodize.summary.accumulators import Accumulators
 from horovodize.summary.elements import Elements
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
+from horovodize.summary.keras_fits import fits_keras
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 from horovodize.summary.tf1_sites import Tf1Sites
@@ -24,16 +25,6 @@ MODEL = "tensorflow.keras.Model"
 TAPE = "tensorflow.GradientTape"
 _FIT = ("fit", "fit_generator", "train_on_batch")
 _UNSCALING = "get_unscaled_gradients"  # of a loss scale: gives the gradients that it is given, divided
-_FIT_KEYWORDS = {
-    "epochs", "nb_epoch", "batch_size", "steps_per_epoch", "samples_per_epoch", "callbacks", "validation_data",
-    "validation_split", "validation_steps", "verbose",
-}  # fmt: skip
-_NOT_A_MODEL = re.compile(
-    r"(sklearn|scipy|xgboost|lightgbm)\b|(Scaler|Encoder|Binarizer|Tokenizer|Generator|Vectorizer|Vectorization"
-    r"|Lookup|Normalization|PCA|KMeans|TSNE|Imputer)$"
-)
-_MODEL_MAKERS = {"Model", "Sequential", "Functional", "load_model", "multi_gpu_model", "clone_model", "model_from_json",
-                 "model_from_yaml", "model_from_config"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,38 +102,13 @@ class Sites(Tf1Sites):
         found = []
         for call in self.method_calls(*_FIT):
             assert isinstance(call.func, ast.Attribute)
-            if self._is_model(call) is True:
+            if self.fits_keras(call):
                 found.append(Fit(call, call.func.attr))
         return found
 
-    def _is_model(self, call: ast.Call) -> bool | None:
-        """Whether a `fit`'s receiver is a Keras model; None: it is one of `tf.contrib.learn`'s estimators."""
-        assert isinstance(call.func, ast.Attribute)
-        receiver, m = call.func.value, self.module
-        if isinstance(m.values.callee(call), FUNCTIONS):
-            return False  # a `fit` of this module: the loop in it is what counts
-        against = False
-        for made in m.values.calls(receiver):
-            names = m.values.made_by(made)
-            full, last = m.names.of(made.func) or "", m.names.last(made.func)
-            if "contrib.learn" in full or full.startswith("tensorflow.estimator") or "skflow" in full:
-                return None
-            if MODEL in names or last in _MODEL_MAKERS or ".applications." in full or "scikit_learn" in full:
-                return True
-            if _NOT_A_MODEL.search(full) or _NOT_A_MODEL.search(last):
-                against = True
-        if against:
-            return False
-        if isinstance(receiver, ast.Name) and receiver.id == "self":
-            owner = m.syntax.owner(call)
-            if owner is not None and MODEL in m.values.ancestors(owner):
-                return True
-        text = ast.unparse(receiver)
-        if any(ast.unparse(c.model) == text for c in self._raw_compiles):
-            return True
-        if call.func.attr != "fit":
-            return True
-        return bool({k.arg for k in call.keywords} & _FIT_KEYWORDS)
+    def fits_keras(self, call: ast.Call) -> bool | None:
+        """Whether a `fit` is that of a Keras model; None: of one of `tf.contrib.learn`'s estimators."""
+        return fits_keras(self.module, call, [c.model for c in self._raw_compiles])
 
     @cached_property
     def _raw_compiles(self) -> list[Compile]:

@@ -155,7 +155,7 @@ class ModuleSummary:
             return []
         found = [c for c in made if module.names.last(c.func) == "train_and_evaluate"]
         found += sites.method_calls("train")
-        found += [c for c in sites.method_calls("fit") if sites._is_model(c) is None]
+        found += [c for c in sites.method_calls("fit") if sites.fits_keras(c) is None]
         return found
 
     @cached_property

@@ -37,7 +37,9 @@ def writes(module: Module, call: ast.Call) -> bool:
     last = name.rpartition(".")[2]
     if _WRITES.match(last):
         return True
-    return _SHOWS.match(last) is not None and any(map(_is_output, [*call.args, *call.keywords]))
+    return _SHOWS.match(last) is not None and (
+        any(map(_is_output, call.args)) or any(map(_is_output, call.keywords))
+    )
 
 
 def _is_output(given: ast.expr | ast.keyword) -> bool:
