@@ -238,6 +238,8 @@ def test_take_counts_steps(before: str, after: str) -> None:
         ),
         ("range(1, n, 2)", "shard(range(1, n, 2))"),
         ("trange(1000)", "trange(1000 // hvd.size())"),
+        ("trange(1000, desc='s', leave=False)", "trange(1000 // hvd.size(), desc='s', leave=False)"),
+        ("trange(1, n + 1, desc='s')", "trange(1, max(1, n // hvd.size()) + 1, desc='s')"),
         ("tqdm(range(1000), desc='train')", "tqdm(range(1000 // hvd.size()), desc='train')"),
     ],
 )

@@ -65,7 +65,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return
     traced, indexed = draft.drive.in_traced(driver.loop), driver.indexed and _selects(draft, driver, e)
-    single = isinstance(e, ast.Call) and called and len(e.args) == 1 and not e.keywords
+    single = isinstance(e, ast.Call) and called and len(e.args) == 1
     if single and isinstance(e, ast.Call) and not indexed:
         _keep_last(draft, driver, e.args[0], 0, rule)
         _divide_count(draft, e.args[0], rule)
@@ -168,7 +168,7 @@ def _is_used_again(draft: Draft, e: ast.expr) -> bool:
 
 def counts_from(draft: Draft, e: ast.expr) -> ast.Call | None:
     """`range(1, n)`, from some number on, one by one."""
-    if not isinstance(e, ast.Call) or len(e.args) != 2 or e.keywords:
+    if not isinstance(e, ast.Call) or len(e.args) != 2:
         return None
     return e if draft.names.last(e.func) in ("range", "trange", "xrange") else None
 

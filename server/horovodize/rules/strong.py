@@ -218,8 +218,10 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
             return other is optimizer
         if other is None:
             return False
-        named = not isinstance(other, ast.Call)  # two that are made alike are two
-        return (named and ast.unparse(other) == text) or bool(made & set(values.calls(other)))
+        its = set(values.calls(other))
+        if isinstance(other, ast.Call) or (made and its):  # two that are made alike are two, also by one name
+            return bool(made & its)
+        return ast.unparse(other) == text
 
     found = [u.call for u in sites.updates if same(u.optimizer)]
     for compiled in sites.compiles:
