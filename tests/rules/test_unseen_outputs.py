@@ -45,6 +45,7 @@ def test_rank_0_alone_calls_it(line: str) -> None:
         "show(images, title='out')",
         "embed(images, 'model.png')",
         "viz.savedata(images)",
+        "import yaml; yaml.dump(images, log)",
     ],
 )
 def test_what_may_do_something_else_is_left(line: str) -> None:

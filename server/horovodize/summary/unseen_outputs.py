@@ -10,17 +10,10 @@ import sys
 from horovodize.summary.module import Module
 
 # What these write is listed (`catalogue/effect_tables.py`).
-_LISTED = sys.stdlib_module_names | {
-    "tensorflow",
-    "keras",
-    "horovod",
-    "numpy",
-    "matplotlib",
-    "pandas",
-    "scipy",
-    "sklearn",
-    "torch",
-}
+_LISTED = sys.stdlib_module_names | set(
+    "tensorflow keras horovod numpy matplotlib pandas scipy sklearn torch torchvision yaml ruamel toml simplejson ujson joblib "
+    "dill cloudpickle h5py zarr PIL cv2 imageio skimage seaborn plotly IPython tqdm wandb mlflow".split()
+)
 _WRITES = re.compile(r"(save|write|dump|export)(_|[A-Z]|$)")
 _SHOWS = re.compile(r"(plot|draw|show|display|visuali[sz]e)(_|[A-Z]|$)")
 _SAVING = re.compile(r"^(save|out|output|export|dump)(_?(to|path|file|filename|name|dir|folder|as))?$")
