@@ -103,6 +103,7 @@ class Scaling(Enum):
 
 
 _left: WeakKeyDictionary[Draft, set[ast.AST]] = WeakKeyDictionary()
+_fits: WeakKeyDictionary[Draft, dict[Compile, list[ast.Call]]] = WeakKeyDictionary()
 
 
 # ---------------------------------------------------------------------- what is decided
@@ -226,15 +227,25 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
     found = [u.call for u in sites.updates if same(u.optimizer)]
     for compiled in sites.compiles:
         if any(same(o) for o in compiled.optimizers):
-            found += [f.call for f in sites.fits if _is_compiled_for(draft, compiled, f)]
+            found += _fits_of(draft)[compiled]
     ops = {c for c in sites.graph_minimizes if isinstance(c.func, ast.Attribute) and same(c.func.value)}
     for run in sites.graph.trainings:
         if ops and ops & set(sites.graph.operations(sites.graph.fetches(run.call))):
             found.append(run.call)
     if found or not any(same(o) for c in sites.compiles for o in c.optimizers):
         return found or every
-    others = {f.call for f in sites.fits if any(_is_compiled_for(draft, c, f) for c in sites.compiles)}
+    others = {call for calls in _fits_of(draft).values() for call in calls}
     return [call for call in every if call not in others]  # of a model that is compiled and never fitted
+
+
+def _fits_of(draft: Draft) -> dict[Compile, list[ast.Call]]:
+    """The fits that follow each `compile`; found once."""
+    if draft not in _fits:
+        _fits[draft] = {
+            c: [f.call for f in draft.sites.fits if _is_compiled_for(draft, c, f)]
+            for c in draft.sites.compiles
+        }
+    return _fits[draft]
 
 
 def _is_compiled_for(draft: Draft, compiled: Compile, fit: Fit) -> bool:
