@@ -67,6 +67,13 @@ def test_the_turns_of_a_bar_are_divided_where_it_is_opened(bar: str, divided: st
     check(HEAD, loop.format(bar), loop.format(divided))
 
 
+def test_bars_of_other_libraries_are_looked_through() -> None:
+    head = HEAD + "from rich.progress import track\nimport progressbar\n"
+    loop = "for i in {}(range({})):\n    step(*draw())\n"
+    for bar in ("track", "progressbar.progressbar"):
+        check(head, loop.format(bar, 500), loop.format(bar, "500 // hvd.size()"))
+
+
 def test_datasets_that_are_zipped_and_shuffled_before_are_shuffled_alike() -> None:
     seeds = [f", seed={n} if hvd.size() > 1 else None" for n in range(3)]  # or both came in one order
     head = HEAD + "one, other = mine()\n"

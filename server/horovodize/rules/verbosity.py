@@ -40,6 +40,7 @@ _DEFAULT = {
 }
 _PROGBAR = "tensorflow.keras.utils.Progbar"
 _BARS = ("tqdm", "trange", "tqdm_notebook", "tnrange")
+_TOLD_ALIKE = ("rich.progress.track", "alive_progress.alive_it")  # to be silent
 _WHY = "Progress bars of several processes would be drawn over each other."
 
 
@@ -65,7 +66,7 @@ def apply(draft: Draft) -> None:
                     _quiet(draft, call, place, _DEFAULT[method])
                 continue
         name = draft.names.of(call.func) or ""
-        is_bar = name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS
+        is_bar = (name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS) or name in _TOLD_ALIKE
         steers = catalogue.callback_role(name) == "steers"
         on_stdout = name == _PROGBAR or steers
         if not (is_bar or (on_stdout and not outputs.silenced)) or _is_left_to_root(outputs, call):

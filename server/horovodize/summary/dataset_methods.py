@@ -46,6 +46,13 @@ DIRECTORY = (
 )
 # Functions around an iterable that hand on what is in it.
 LOOKED_THROUGH = _names("iter enumerate tqdm trange next list tuple reversed")
+# The same by their whole names: progress bars of other libraries.
+BARS = frozenset(
+    _names(
+        "rich.progress.track alive_progress.alive_it progressbar.progressbar fastprogress.progress_bar "
+        "fastprogress.fastprogress.progress_bar"
+    )
+)
 # Those of them that can be gone through only once, and those that hold it all.
 ONCE = _names("iter enumerate tqdm trange")
 HOLDING = _names("list tuple")

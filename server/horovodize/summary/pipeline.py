@@ -17,6 +17,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import MOST_WAYS, Drive
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
+    BARS,
     BATCHING,
     COMMON,
     DIRECTORY,
@@ -416,8 +417,8 @@ class _Walk:
 def looked_through(module: Module, call: ast.Call) -> bool:
     """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`; not `iter(queue.get, None)`, which
     calls a function for each item."""
-    named = (
-        isinstance(call.func, (ast.Name, ast.Attribute)) and module.names.last(call.func) in LOOKED_THROUGH
+    named = isinstance(call.func, (ast.Name, ast.Attribute)) and (
+        module.names.last(call.func) in LOOKED_THROUGH or module.names.of(call.func) in BARS
     )
     calls = named and module.names.last(call.func) == "iter" and len(call.args) == 2
     return named and not calls and bool(call.args) and module.values.callee(call) is None
