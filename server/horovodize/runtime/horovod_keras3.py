@@ -143,7 +143,7 @@ def load_model(*args, **kwargs):
     """`keras.models.load_model`, and the optimizer that comes with the model averages."""
     model = keras.models.load_model(*args, **kwargs)
     if getattr(model, "optimizer", None) is not None:
-        DistributedOptimizer(model.optimizer)
+        model.optimizer = DistributedOptimizer(model.optimizer)
         model.jit_compile = False
     return model
 
@@ -225,8 +225,9 @@ class MetricAverageCallback(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         for name in sorted(logs or {}):
-            value = tf.constant(float(logs[name]), tf.float64)
-            logs[name] = float(allreduce(value, name=f"metric.{name}", op=Average))
+            value = tf.cast(logs[name], tf.float64)  # of some metrics a list: one for each class
+            mean = allreduce(value, name=f"metric.{name}", op=Average).numpy()
+            logs[name] = mean if mean.shape else float(mean)
 
 
 class LearningRateScheduleCallback(keras.callbacks.Callback):

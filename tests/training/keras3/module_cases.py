@@ -112,7 +112,8 @@ def in_fit():
     compared("jit_compile is turned off", adam, jit_compile=True)
     compared("accumulated gradients", lambda: keras.optimizers.Adam(0.01, gradient_accumulation_steps=2))
     compared("moving averages", lambda: keras.optimizers.Adam(0.01, use_ema=True))
-    tell("a string", fitted("adam"))
+    by_class = keras.metrics.F1Score(threshold=0.5)  # a list of numbers, which is averaged as one
+    tell("a string, and a metric of classes", fitted("adam", metrics=[by_class]))
 
 
 def on_batch():
