@@ -477,3 +477,73 @@ def test_an_optimizer_of_a_model_that_is_never_fitted_is_not_that_of_other_fits(
         "hvd.DistributedOptimizer(tf.keras.optimizers.SGD())" in text
     )  # all rows in each step: the rate stays
     assert "SGD(0.03 * hvd.size())" in text
+
+
+MADE_OF_ROWS = """\
+import numpy as np
+import tensorflow as tf
+points = tf.constant(np.linspace(0, 1, 64)[:, None])
+known = tf.constant(np.linspace(2, 3, 64)[:, None])
+net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(0.01)
+def target(x):
+    return tf.cos(x)
+@tf.function
+def step({takes}):
+    {first}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square({loss}))
+    opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+for _ in range(100):
+    step({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("takes", "given", "first", "loss"),
+    [
+        ("x", "points", "pass", "net(x) - tf.sin(x)"),
+        ("x", "points", "pass", "net(x) - np.pi * tf.sin(np.pi * x)"),
+        ("x", "points", "pass", "net(x) - target(x)"),
+        ("x", "points", "pass", "net(x) - x[:, 0:1]"),
+        ("x", "points", "y = tf.sin(3.0 * x) ** 2", "net(x) - y"),
+        ("x", "points", "(y,) = tf.split(x, 1, axis=1)", "net(x) - y"),
+        ("", "", "x = points", "net(x) - tf.sin(x)"),
+    ],
+)
+def test_what_a_step_makes_of_its_rows_is_divided_with_them(
+    takes: str, given: str, first: str, loss: str
+) -> None:
+    """Divided once more, it had a part of a part of them: the program failed."""
+    text = plan_of(MADE_OF_ROWS.format(takes=takes, given=given, first=first, loss=loss)).text
+    assert text.count("share_rows(") == 2  # the helper, and the one place
+    assert "share_rows(points)" in text
+
+
+@pytest.mark.parametrize(
+    ("takes", "given", "first", "loss", "divided"),
+    [
+        ("x", "points", "pass", "net(x) - (tf.sin(x) + known)", "(tf.sin(x) + share_rows(known))"),
+        ("x, y", "points, points ** 3", "y = y + x", "net(x) - y", "step(share_rows(points), share_rows(points ** 3))"),
+        ("x, y", "points, known", "pass", "net(x) - y", "step(share_rows(points), share_rows(known))"),
+        ("", "", "pass", "net(points) - tf.sin(points)", "net(share_rows(points)) - share_rows(tf.sin(points))"),
+    ],
+)  # fmt: skip
+def test_what_it_is_made_of_besides_is_divided_in_its_place(
+    takes: str, given: str, first: str, loss: str, divided: str
+) -> None:
+    assert divided in plan_of(MADE_OF_ROWS.format(takes=takes, given=given, first=first, loss=loss)).text
+
+
+def test_rows_that_a_function_differentiates_by_are_divided_where_the_step_is_given_them() -> None:
+    residual = """\
+def target(x):
+    with tf.GradientTape() as inner:
+        inner.watch(x)
+        u = net(x)
+    return inner.gradient(u, x) + tf.sin(x)
+"""
+    source = MADE_OF_ROWS.format(takes="x", given="points", first="pass", loss="target(x)")
+    text = plan_of(source.replace("def target(x):\n    return tf.cos(x)\n", residual)).text
+    assert "    step(share_rows(points))\n" in text
+    assert text.count("share_rows(") == 2

@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Iterable
 
 from horovodize.facts.contexts import Context, home, in_turn, passed
+from horovodize.facts.divided_once import DividedOnce
 from horovodize.facts.fixed_values import FixedValues
 from horovodize.facts.games import is_game
 from horovodize.facts.graph_collections import collected, is_collection
@@ -79,6 +80,7 @@ class Turns:
         self._picking = (
             False  # within an index: what that is made of picks rows, and is none of those that are fed
         )
+        self._once = DividedOnce()
         self._open: set[tuple[ast.AST, Context, bool]] = set()
         self._carried: dict[tuple[ast.AST, Context, bool], None] = {}
         runs = feeding.sites.graph
@@ -94,6 +96,7 @@ class Turns:
         self.read_as.append(part)
         if part is Part.ROWS:
             self.rows.update(dict.fromkeys(places))
+        self.rows = self._once.settled(self.rows)
         return part
 
     def _part(self, e: ast.AST, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
@@ -156,6 +159,7 @@ class Turns:
         found = [self._part(p, context) for p in parts]
         part = max((p for p, _ in found), default=Part.NUMBER)
         if part <= Part.ROWS and whole is not None:
+            self._note(whole, [place for _, places in found for place in places])
             return part, (whole,) if part is Part.ROWS else ()
         for one, places in found:
             if one is Part.ROWS:
@@ -166,6 +170,10 @@ class Turns:
         """Notes arrays where they meet what is computed."""
         if not self._picking:
             self.rows.update(dict.fromkeys(rows))
+
+    def _note(self, whole: ast.expr, places: Iterable[ast.expr]) -> None:
+        if not self.graph:
+            self._once.note(whole, places)
 
     # ------------------------------------------------------------------ names
 
@@ -200,6 +208,7 @@ class Turns:
                     self.rows.update(dict.fromkeys(places))
             return part, ()
         where = {place for _, places in found for place in places}
+        self._note(e, where)
         # in a graph, names stand for what is kept: dividing it where it is made would divide it for all
         return part, tuple(where) if len(where) == 1 and not self.graph else (e,)
 
@@ -283,6 +292,8 @@ class Turns:
         while path and isinstance(value, (ast.Tuple, ast.List)) and 0 <= path[0] < len(value.elts):
             value, path = value.elts[path[0]], path[1:]
         part, places = self._part(value, context)
+        if path and part is Part.ROWS:
+            self._note(e, places)
         return part, (places if not path else (e,)) if part is Part.ROWS else ()
 
     def _counts_on(self, b: Binding) -> bool:
@@ -370,6 +381,9 @@ class Turns:
         if by is Part.UNSEEN or (by is Part.COMPUTED and of is Part.ROWS):
             return Part.UNSEEN, ()
         if of is Part.ROWS:
+            first = e.slice.elts[0] if isinstance(e.slice, ast.Tuple) and e.slice.elts else None
+            if isinstance(first, ast.Slice) and first.lower is first.upper is first.step is None:
+                self._note(e, places)  # columns: of all rows
             return Part.ROWS, (e,)
         return of, places
 
