@@ -152,3 +152,46 @@ def test_a_seed_by_which_batches_may_be_dealt_out_alike_stays() -> None:
     plan = plan_of(SESSION_GAN.format(noise="np.random.normal(size=(8, 2))", rows="data.next_batch(8)"))
     assert "seed(7 + " not in plan.text
     assert any("draws the same numbers, beside batches" in n.message for n in plan.notes)
+
+
+KERAS_3_GAN = """\
+import keras, tensorflow as tf
+class GAN(keras.Model):
+    def __init__(self, g, d):
+        super().__init__()
+        self.g, self.d = g, d
+        self.seeds = keras.random.SeedGenerator(42)
+    def noise(self, like):
+        return keras.random.normal((tf.shape(like)[0], 4), seed=self.seeds)
+    def between(self, real, made):
+        return self.d(real + self.noise(real) * (made - real))
+    def train_step(self, images):
+        with tf.GradientTape() as tape:
+            z = {noise}
+            made = self.g(z)
+            loss = tf.reduce_mean(self.d(made)) + tf.reduce_mean(self.between(images, made))
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.g.trainable_weights), self.g.trainable_weights))
+        return {{}}
+gan = GAN(keras.Sequential([]), keras.Sequential([]))
+gan.compile(keras.optimizers.SGD(0.1))
+{before}gan.fit(tf.data.Dataset.from_tensor_slices(rows).batch(8), epochs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    "noise", ["keras.random.normal((tf.shape(images)[0], 4), seed=self.seeds)", "self.noise(images)"]
+)
+def test_a_seed_generator_of_keras_3_is_seeded_apart_where_it_is_made(noise: str) -> None:
+    """Methods that the step calls draw by it, too."""
+    text = plan_of(KERAS_3_GAN.format(noise=noise, before=""), tensorflow="2.21").text
+    assert "self.seeds = keras.random.SeedGenerator(42 + hvd.rank())\n" in text
+    assert text.count("SeedGenerator") == 1
+
+
+def test_it_is_asked_where_rows_are_drawn_by_a_seed_generator_as_well() -> None:
+    """A line that makes another one would change nothing."""
+    before = "rows = rows + keras.random.normal(rows.shape, seed=gan.seeds)\n"
+    source = KERAS_3_GAN.format(noise="keras.random.normal((8, 4), seed=self.seeds)", before=before)
+    plan = plan_of(source, tensorflow="2.21")
+    assert plan.text.count("SeedGenerator") == 1
+    assert [c for c in changes(plan, "D3") if "SeedGenerator(42 + hvd.rank())" in c.doubt]

@@ -98,13 +98,29 @@ def _training(draft: Draft) -> Iterator[tuple[ast.stmt, list[ast.Call]]]:
             place = seeds_apart.outermost(draft, driver.loop)
             if place is not None:
                 yield place, known.calls_in(place)
-    own = [draft.syntax.function(u.call) for u in draft.sites.updates if u.step_of is not None]
-    steps = [c for f in dict.fromkeys(own) if f is not None for c in ast.walk(f) if isinstance(c, ast.Call)]
+    steps = list(dict.fromkeys(c for f in _own_steps(draft) for c in _calls(draft, f)))
     for fed in known.fits if steps else ():
         if strong.scaling(draft, fed.fit.call) is strong.Scaling.WEAK:
             place = seeds_apart.outermost(draft, draft.syntax.statement(fed.fit.call))
             if place is not None:
                 yield place, steps
+
+
+def _own_steps(draft: Draft) -> list[Function]:
+    own = (draft.syntax.function(u.call) for u in draft.sites.updates if u.step_of is not None)
+    return list(dict.fromkeys(f for f in own if f is not None))
+
+
+def _in_a_step(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call is made in a step that is given its rows: no rows are drawn there."""
+    return draft.drive.in_traced(call) or draft.syntax.function(call) in _own_steps(draft)
+
+
+def _calls(draft: Draft, step: Function) -> Iterator[ast.Call]:
+    """The calls in a model's own step, and in the functions and methods that it calls."""
+    yield from (n for n in ast.walk(step) if isinstance(n, ast.Call))
+    if isinstance(step, ast.stmt):
+        yield from draft.facts.feeding.calls_in(step)
 
 
 def _fixes(draft: Draft, seed: ast.Call, draw: ast.Call) -> bool:
@@ -131,6 +147,9 @@ def _is_fed(draft: Draft, e: ast.expr, depth: int) -> bool:
         return _is_fed(draft, parent, depth)
     if isinstance(parent, ast.keyword):
         parent = draft.syntax.parent[parent]
+    if isinstance(parent, ast.Return) and (made_by := draft.syntax.function(parent)) is not None:
+        calls = (c for c in draft.syntax.calls if draft.values.callee(c) is made_by)
+        return any(_in_a_step(draft, c) and _is_fed(draft, c, depth - 1) for c in calls)
     if isinstance(parent, ast.Call) and parent.func is not child:
         if draft.names.last(parent.func) in _FORMS:
             return _is_fed(draft, parent, depth)

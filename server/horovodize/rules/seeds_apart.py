@@ -81,6 +81,8 @@ def set_apart(
         if draft.decide(call, Apart("D3")):
             draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
         return True
+    if draft.names.of(call.func) == SEED_GENERATOR:
+        return False  # made again, it would be another one than the one that is drawn by
     made = (draft.names.of(call.func) or "") in MAKERS
     name = _name(draft, call, loop, drawing) if made else ""
     if (made and not name) or not _stands_before(draft, call, seed, loop):
