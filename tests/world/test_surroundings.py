@@ -65,7 +65,18 @@ def test_what_is_no_environment_says_nothing(tmp_path: Path) -> None:
         ("requirements.txt", "numpy\ntensorflow==2.15.1 # pinned\nkeras<3\n", "==2.15.1", "<3"),
         ("requirements.txt", "TensorFlow-CPU[and-cuda] >=2.16 , <2.18 ; python_version > '3.8'", ">=2.16 , <2.18", ""),
         ("requirements-train.txt", "keras==3.5.0\n", "", "==3.5.0"),
+        ("requirements.txt", "tensorflow==2.18.1 \\\n    --hash=sha256:00\nkeras==3.6 --hash=sha256:00\n", "==2.18.1", "==3.6"),
+        ("requirements.txt", "tensorflow-macos==2.17; a\ntensorflow==2.18; b\n", "==2.18", ""),
         ("pyproject.toml", '[project]\ndependencies = ["tensorflow~=2.17.0"]\n', "~=2.17.0", ""),
+        ("pyproject.toml", '[project.optional-dependencies]\ntf = ["tensorflow==2.17"]\nall = ["tensorflow==2.17"]\n',
+         "==2.17", ""),
+        ("pyproject.toml", '[dependency-groups]\na = [{include-group = "b"}]\nb = ["tensorflow>=2.17"]\n', ">=2.17", ""),
+        ("pyproject.toml", '[tool.poetry.group.ml.dependencies]\ntensorflow = "2.17.*"\nkeras = "*"\n', "2.17.*", ""),
+        ("Pipfile", '[packages]\ntensorflow = "==2.18.0"\n', "==2.18.0", ""),
+        ("setup.cfg", "[options]\ninstall_requires =\n    numpy\n    tensorflow>=2.16\n", ">=2.16", ""),
+        ("environment.yml", "dependencies:\n  - python=3.11\n  - tensorflow=2.17\n", "=2.17", ""),
+        ("environment.yaml", "dependencies:\n- conda-forge::tensorflow-cpu=2.15.0=a\n- pip:\n  - keras<3\n", "=2.15.0", "<3"),
+        ("environment.yml", 'dependencies:\n  - "tensorflow>=2.16,<2.18"\n', ">=2.16,<2.18", ""),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "^2.17"\n', "^2.17", ""),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = {version = "2.15", extras = []}\n', "2.15", ""),
         ("uv.lock", '[[package]]\nname = "keras"\nversion = "3.6.0"\n\n[[package]]\nname = "tensorflow"\nversion = "2.18.0"\n',
@@ -86,12 +97,17 @@ def test_files_that_ask_for_versions(
     [
         ("requirements.txt", "# tensorflow==2.15\ntensorflow-datasets==4.9\n-r tensorflow.txt\n"),
         ("requirements.txt", "tensorflow\n"),
+        ("requirements.txt", "tensorflow==2.17; python_version > '3.8'\ntensorflow==2.10; python_version <= '3.8'\n"),
+        ("requirements.txt", "tensorflow==2.15; sys_platform == 'linux'\ntensorflow-macos==2.17; sys_platform == 'darwin'\n"),
+        ("pyproject.toml", '[project.optional-dependencies]\nold = ["tensorflow==2.15"]\nnew = ["tensorflow==2.17"]\n'),
+        ("environment.yml", "name: tensorflow\ndependencies:\n  - tensorflow-datasets=4.9\n"),
+        ("setup.cfg", "install_requires = tensorflow==2.17"),
         ("pyproject.toml", "tensorflow = [ no toml"),
         ("pyproject.toml", "[project]\ndependencies = 3 # tensorflow\n"),
         ("Pipfile.lock", '["tensorflow"]'),
         ("notes.txt", "tensorflow==2.15.1"),
     ],
-)
+)  # fmt: skip
 def test_what_says_nothing(tmp_path: Path, name: str, text: str) -> None:
     (project(tmp_path) / name).write_text(text)
     assert required(tmp_path) == Versions()
@@ -107,6 +123,18 @@ def test_files_that_contradict_each_other_say_nothing(tmp_path: Path) -> None:
     project(tmp_path, requirements__txt="tensorflow==2.15\n")
     (tmp_path / "requirements-new.txt").write_text("tensorflow==2.17\n")
     assert required(tmp_path) == Versions()
+
+
+def test_a_file_that_allows_both_contradicts_none(tmp_path: Path) -> None:
+    project(tmp_path, requirements__txt="tensorflow==2.15\n")
+    (tmp_path / "setup.cfg").write_text("[options]\ninstall_requires = tensorflow>=2.4\n")
+    assert required(tmp_path) == Versions("==2.15", "", "requirements.txt")
+
+
+def test_a_folder_of_requirements(tmp_path: Path) -> None:
+    (project(tmp_path) / "requirements").mkdir()
+    (tmp_path / "requirements" / "base.txt").write_text("tensorflow==2.17\n")
+    assert required(tmp_path) == Versions("==2.17", "", "base.txt")
 
 
 def test_the_nearest_folder_counts_up_to_the_top_of_the_project(tmp_path: Path) -> None:

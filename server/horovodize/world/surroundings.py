@@ -3,7 +3,8 @@
 1. the packages of an interpreter that the user names (the command line's `--python`, else VIRTUAL_ENV; the server's setting),
    by the names of their `.dist-info` folders;
 2. lock files beside the script, then in the folders above it up to the top of its project;
-3. there, what `requirements*.txt` and `pyproject.toml` ask for, unless they contradict each other.
+3. there, what `requirements*.txt`, `pyproject.toml`, `environment.yml` and their like ask for, unless they contradict each
+   other. One that allows Keras 2 and 3 says nothing.
 
 The setting `tensorflow` comes before all of it."""
 
@@ -11,13 +12,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from horovodize.files import read_regular
-from horovodize.world.versions import Versions
+from horovodize.world.asked_for import LOCKS, REQUIREMENTS
+from horovodize.world.versions import FIRST_WITH_KERAS_3, Versions, before, from_on
 
 _LARGEST = 20_000_000  # bytes of a lock file
 _MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")  # what stands at the top of a project
@@ -25,8 +25,6 @@ TENSORFLOW_PACKAGES = (
     "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-rocm",
     "intel-tensorflow",
 )  # fmt: skip
-_NAME = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;#)]*)")
-_LOCKED = re.compile(r'^name = "([^"]+)"\s*^version = "([^"]+)"', re.MULTILINE)
 
 
 def surroundings(folder: Path, python: str = "") -> Versions:
@@ -76,19 +74,20 @@ def _package_folders(root: Path, python: Path) -> list[Path]:
 def required(folder: Path) -> Versions:
     """What the files of the nearest folder ask for that ask for TensorFlow at all, or for Keras."""
     for place in _folders(Path(os.path.abspath(folder))):
-        for pattern, read in _LOCKS.items():
+        for pattern, read in LOCKS.items():
             for path in sorted(place.glob(pattern)):
                 found = _of(_read(path, read), path.name)
                 if found.tensorflow or found.keras:
                     return found
         asked = [
             _of(_read(path, read), path.name)
-            for pattern, read in _REQUIREMENTS.items()
+            for pattern, read in REQUIREMENTS.items()
             for path in sorted(place.glob(pattern))
         ]
         asked = [found for found in asked if found.tensorflow or found.keras]
-        if len({(found.tensorflow, found.keras) for found in asked}) == 1:
-            return asked[0]
+        telling = [found for found in asked if any(_kind(found.tensorflow)) or found.keras] or asked
+        if len({(found.tensorflow, found.keras) for found in telling}) == 1:
+            return telling[0]
         if asked:
             return Versions()
     return Versions()
@@ -113,54 +112,18 @@ def _read(path: Path, read: Callable[[str], Mapping[str, str]]) -> dict[str, str
 
 
 def _of(packages: Mapping[str, str], source: str) -> Versions:
-    tensorflow = next((packages[name] for name in TENSORFLOW_PACKAGES if packages.get(name)), "")
+    asked = [packages[name] for name in TENSORFLOW_PACKAGES if packages.get(name)]
+    tensorflow = (
+        asked[0] if len({_kind(a) for a in asked}) == 1 else ""
+    )  # this for one system, that for another
     keras = packages.get("keras", "")
     return Versions(tensorflow, keras, source if tensorflow or keras else "")
 
 
+def _kind(tensorflow: str) -> tuple[bool, bool]:
+    """Whether it is known to have Keras 3, and whether it is known to have Keras 2."""
+    return from_on(tensorflow, FIRST_WITH_KERAS_3), before(tensorflow, FIRST_WITH_KERAS_3)
+
+
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _requirements(text: str) -> dict[str, str]:
-    return dict(_requirement(line) for line in text.splitlines() if _NAME.match(line))
-
-
-def _requirement(line: str) -> tuple[str, str]:
-    """`tensorflow-cpu[and-cuda] >=2.16, <2.18 ; python_version > "3.8"` → its name and its versions."""
-    match = _NAME.match(line)
-    return (match[1], match[2].strip()) if match else ("", "")
-
-
-def _pyproject(text: str) -> dict[str, str]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    document: dict[str, Any] = tomllib.loads(text)
-    found = dict(_requirement(line) for line in document.get("project", {}).get("dependencies", ()))
-    poetry = document.get("tool", {}).get("poetry", {}).get("dependencies", {})
-    for name, asked in poetry.items():
-        found[name] = asked if isinstance(asked, str) else str(asked.get("version", ""))
-    return found
-
-
-def _toml_lock(text: str) -> dict[str, str]:
-    return dict(_LOCKED.findall(text))
-
-
-def _pipfile_lock(text: str) -> dict[str, str]:
-    import json
-
-    return {
-        name: str(entry.get("version", "")) for name, entry in json.loads(text).get("default", {}).items()
-    }
-
-
-_LOCKS = {
-    "uv.lock": _toml_lock,
-    "poetry.lock": _toml_lock,
-    "pdm.lock": _toml_lock,
-    "Pipfile.lock": _pipfile_lock,
-}
-_REQUIREMENTS = {"requirements*.txt": _requirements, "pyproject.toml": _pyproject}
