@@ -303,3 +303,37 @@ def test_a_model_that_comes_compiled_and_is_compiled_again_later_averages_from_t
     )
     assert plan.text.count("hvd.DistributedOptimizer(") == 2
     assert any("compiled in another file" in c.doubt for c in plan.changes)
+
+
+ENDLESS = """\
+import keras
+import tensorflow as tf
+AT_ONCE = 40
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(keras.optimizers.SGD(0.1), "mse", steps_per_execution={at_once})
+model.fit(tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(8), epochs=2{steps})
+"""
+
+
+@pytest.mark.parametrize("at_once", ["40", "AT_ONCE"])
+def test_as_many_steps_are_taken_at_once_as_a_ranks_epoch_has(at_once: str) -> None:
+    """Of 40 steps at once and 20 in an epoch of one of two ranks, Keras 3 takes 40."""
+    source = ENDLESS.format(at_once=at_once, steps=", steps_per_epoch=40")
+    text = plan_of(source, tensorflow="2.21").text
+    assert f"steps_per_execution=max(1, {at_once} // hvd.size())" in text or (
+        "AT_ONCE = max(1, 40 // hvd.size())" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("at_once", "steps", "tensorflow"),
+    [
+        ("40", "", "2.21"),
+        ("1", ", steps_per_epoch=40", "2.21"),
+        ('"auto"', ", steps_per_epoch=40", "2.21"),
+        ("40", ", steps_per_epoch=40", "2.15"),
+    ],
+)
+def test_steps_at_once_that_can_stay_do(at_once: str, steps: str, tensorflow: str) -> None:
+    text = plan_of(ENDLESS.format(at_once=at_once, steps=steps), tensorflow=tensorflow).text
+    assert f"steps_per_execution={at_once}" in text

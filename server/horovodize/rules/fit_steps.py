@@ -26,6 +26,10 @@ from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import argument
 
 _ENDS = ("take", "take_while")  # what makes a dataset that repeats end
+_EXECUTIONS = "Divide the steps that Keras takes at once"
+_WHY_EXECUTIONS = (
+    "A rank's epoch has 1/size() of the steps; Keras 3 takes so many at once also where fewer are left of it."
+)
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
     "every rank gets the same batches"
@@ -55,6 +59,8 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
         assert steps is not None
         if not counts_a_share(draft, steps) and not few_steps.divide_epochs(draft, call, steps, epochs):
             change_count(draft, "K4", steps, "Divide the steps of an epoch among the ranks")
+        if draft.keras_3:
+            _divide_executions(draft, fed)
         if fed.y is None and fed.kind is Kind.UNKNOWN:
             draft.note("K4", fed.x, _PERHAPS_ALIKE)
     if epochs is not None and _fills_steps(draft, epochs):
@@ -64,6 +70,21 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     elif fed.y is None and fed.kind is Kind.SEQUENCE:
         _share_sequence(draft, fed.x)
     _divide_validation(draft, call)
+
+
+def _divide_executions(draft: Draft, fed: FitFeed) -> None:
+    """`compile(steps_per_execution=50)`: Keras 3 takes as many steps at once also where fewer are left of an epoch."""
+    model = fed.fit.model
+    made = set(draft.values.calls(model))
+    for site in draft.sites.compiles:
+        given = argument(site.call, "steps_per_execution")
+        is_of = ast.unparse(site.model) == ast.unparse(model) or made & set(draft.values.calls(site.model))
+        if given is None or not is_of or draft.values.callee(site.call) is not None:
+            continue
+        constant = draft.facts.feeding.kinds.constant(given)
+        named = isinstance(given, ast.Constant) and constant is None  # "auto": Keras chooses
+        if not named and constant != 1 and not counts_a_share(draft, given):
+            change_count(draft, "K4", given, _EXECUTIONS, _WHY_EXECUTIONS)
 
 
 def _fills_steps(draft: Draft, epochs: ast.expr) -> bool:
