@@ -72,3 +72,52 @@ def test_rank_0_s_callback_writes(made: str, used: str) -> None:
 @pytest.mark.parametrize("used", ["board.writer.flush()", "best = board.best", "x = board.note(1)"])
 def test_what_is_read_from_a_callback_is_asked(used: str) -> None:
     assert silent("board = TensorBoard('logs')\n", f"{EPOCH}\n    {used}") == (False, True)
+
+
+LISTED = """\
+import keras
+import tensorflow as tf
+from keras.callbacks import CallbackList, CSVLogger, EarlyStopping
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.SGD(0.1)
+{made}
+for epoch in range(3):
+    for x in data:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+    callbacks.on_epoch_end(epoch, {{"loss": loss}})
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "callbacks = CallbackList([EarlyStopping(), CSVLogger('log')], model=model)",
+        "listed = [EarlyStopping(), CSVLogger('log')]\ncallbacks = CallbackList(listed, model=model)",
+        "callbacks = keras.callbacks.CallbackList(callbacks=[CSVLogger('log')], add_history=True)",
+    ],
+)
+def test_of_a_list_that_a_loop_calls_those_that_write_stay_on_rank_0(made: str) -> None:
+    text = plan_of(LISTED.format(made=made), tensorflow="2.21").text
+    assert "*([CSVLogger('log')] if hvd.rank() == 0 else [])" in text
+    assert "SilentWriter" not in text
+
+
+def test_a_list_of_those_that_write_nothing_stays() -> None:
+    made = "callbacks = CallbackList([EarlyStopping()], model=model)"
+    assert made in plan_of(LISTED.format(made=made), tensorflow="2.21").text
+
+
+def test_a_list_that_fit_is_given_is_extended_where_it_is_made() -> None:
+    """It can't be put into another list."""
+    source = """\
+import keras
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+callbacks = keras.callbacks.CallbackList([keras.callbacks.CSVLogger("log")], model=model)
+model.fit(x, y, callbacks=callbacks)
+"""
+    text = plan_of(source, tensorflow="2.21").text
+    assert "CallbackList([hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.Metric" in text
+    assert "callbacks=callbacks," in text

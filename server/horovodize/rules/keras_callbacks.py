@@ -72,6 +72,7 @@ _OF_OLD_KERAS = {
     "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict",
 }  # fmt: skip
 _BASE = "tensorflow.keras.callbacks.Callback"
+_LIST = "tensorflow.keras.callbacks.CallbackList"
 _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
 
 
@@ -98,6 +99,19 @@ def apply(draft: Draft) -> None:
     first_answers.agree(draft, "K3")
 
 
+def place_called_by_loops(draft: Draft) -> None:
+    """Leaves those that write files to rank 0 also in lists that a loop of the program's own calls."""
+    for given in _called_by_loops(draft):
+        for element in elements(draft, given):
+            _place(draft, element)
+
+
+def _called_by_loops(draft: Draft) -> list[ast.expr]:
+    """What `CallbackList([…], model=model)` is made of."""
+    made = draft.module.calls_of(_LIST)
+    return [given for call in made if (given := argument(call, "callbacks", 0)) is not None]
+
+
 def _foreign_keyword(fit: Fit) -> str | None:
     """A keyword that no Keras has for this method."""
     known = catalogue.method("tensorflow.keras.Model", fit.method)
@@ -106,7 +120,7 @@ def _foreign_keyword(fit: Fit) -> str | None:
 
 
 def _callbacks(draft: Draft, fit: Fit) -> None:
-    given = argument(fit.call, "callbacks", _POSITION[fit.method])
+    given = _listed(draft, argument(fit.call, "callbacks", _POSITION[fit.method]))
     first = [f"{names.module(draft)}.CommitEpochs({names.state(draft)})"] if draft.options.elastic else []
     horovods = [*(_HOROVOD[1:] if first else _HOROVOD), *first, *statistics.callback(draft, fit)]
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
@@ -120,6 +134,17 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
         _place(draft, element)
     edits = extended(draft, given, horovods, _BASE, lambda listed: _list_before(draft, fit, listed))
     draft.change("K3", given, what, _WHY, edits)
+
+
+def _listed(draft: Draft, given: ast.expr | None) -> ast.expr | None:
+    """What a `CallbackList([…])` is made of, which can't be put into a list."""
+    nodes = [o.node for o in draft.values.origins(given)] if given is not None else []
+    inner = [
+        argument(n, "callbacks", 0)
+        for n in nodes
+        if isinstance(n, ast.Call) and draft.names.of(n.func) == _LIST
+    ]
+    return inner[0] if len(inner) == len(nodes) == 1 and inner[0] is not None else given
 
 
 def _new_list(draft: Draft, fit: Fit, given: ast.expr | None, horovods: list[str]) -> list[Edit]:
@@ -243,6 +268,7 @@ def _lambda_role(draft: Draft, call: ast.Call) -> str:
 def on_root(draft: Draft) -> set[ast.AST]:
     """The callbacks that only rank 0 gets: what the lambdas in them call needs no guard of its own."""
     given = [argument(fit.call, "callbacks", _POSITION.get(fit.method)) for fit in draft.sites.fits]
+    given += _called_by_loops(draft)
     listed = (element for g in given if g is not None for element in elements(draft, g))
     made = [[o.node for o in draft.values.origins(e)] for e in listed]
     return {n for nodes in made if {_role(draft, n) for n in nodes} == {"writes"} for n in nodes}

@@ -44,6 +44,7 @@ _NO_DEVICE = {
 
 def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -> None:
     """Changes every value with which a rank other than 0 would write, outside guarded statements."""
+    keras_callbacks.place_called_by_loops(draft)
     by_hand, on_root = called_by_hand(draft), keras_callbacks.on_root(draft)
     for call in draft.syntax.calls:
         name = draft.names.of(call.func) or ""
