@@ -82,3 +82,12 @@ def test_what_is_said_of_it(found: World, text: str) -> None:
 
 def test_a_text_that_does_not_parse_has_a_world() -> None:
     assert world("import (", "2.17").keras is Keras.THREE
+
+
+def test_of_several_names_the_first_in_the_alphabet_is_told() -> None:
+    """Each run tells the same."""
+    used = "keras.random.normal((2,))\nkeras.ops.sum(x)\nkeras.config.epsilon()\nkeras.ops.mean(x)\n"
+    assert (
+        world(STANDALONE + used).text
+        == "TensorFlow unknown, Keras 3 (the script uses `keras.config.epsilon`)"
+    )

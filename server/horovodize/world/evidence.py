@@ -64,7 +64,7 @@ def _used(module: Module) -> list[str]:
         for path in module.imported
         if path.startswith(("keras", "tensorflow"))
     )
-    return [*sorted(imported), *(name for name in list(module.calls) if module.calls.get(name))]
+    return [*sorted(imported), *sorted(name for name in list(module.calls) if module.calls.get(name))]
 
 
 # ---------------------------------------------------------------------- environment variables
