@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from horovodize.facts.class_attributes import constant_of_class
+from horovodize.facts.unseen_modules import are_given_nothing
 from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
@@ -46,6 +47,12 @@ _STEPS = (
 _ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
 _GIVING = ("__iter__", "__next__", "__getitem__")
 _DEPTH = 12
+
+
+_Factors = frozenset[
+    int | None
+]  # in which cases a value is how many times multiplied; None: in one that isn't seen
+_UNSEEN: _Factors = frozenset({None})
 
 
 class HorovodUse:
@@ -118,15 +125,37 @@ class HorovodUse:
         return False
 
     @cached_property
+    def members(self) -> frozenset[str]:
+        """How the modules and packages of the project are called that are read together with the script."""
+        members = getattr(self.module.document, "members", ())
+        return frozenset(
+            {PurePath(m.path).stem for m in members} | {PurePath(m.path).parent.name for m in members}
+        )
+
+    @cached_property
     def is_whole(self) -> bool:
         """Whether the file shows all that is done with Horovod: it imports nothing that might do some of it (modules of its
         own project, packages that are not known), and gives Horovod to nobody."""
-        members = getattr(self.module.document, "members", ())
-        own = {PurePath(m.path).stem for m in members} | {PurePath(m.path).parent.name for m in members}
-        known = _ELSEWHERE | sys.stdlib_module_names | own
-        tops = {path.split(".")[0] for path in self.module.imported}
-        launched = any(self.module.imports(f"horovod.{part}") for part in ("spark", "ray"))
-        return tops <= known and not launched and not self.is_passed_on
+        return not self._unseen and not self._is_launched and not self.is_passed_on
+
+    @cached_property
+    def shows_training(self) -> bool:
+        """Whether the file shows all that is done with what it trains: what it imports besides is given nothing of it."""
+        if self.is_whole:
+            return True
+        return (
+            not self._is_launched and not self.is_passed_on and are_given_nothing(self.module, self._unseen)
+        )
+
+    @cached_property
+    def _unseen(self) -> set[str]:
+        """What is imported and might use Horovod, too."""
+        known = _ELSEWHERE | sys.stdlib_module_names | self.members
+        return {path.split(".")[0] for path in self.module.imported} - known
+
+    @cached_property
+    def _is_launched(self) -> bool:
+        return any(self.module.imports(f"horovod.{part}") for part in ("spark", "ray"))
 
     @cached_property
     def ranks_begin_elsewhere(self) -> bool:
@@ -169,7 +198,12 @@ class HorovodUse:
     def factor(self, e: ast.expr) -> int | None:
         """How many times a value is multiplied by the number of ranks (0: not at all; -1: divided by it); None where that
         can't be seen, or differs from case to case."""
-        return self._factor(e, 0)
+        found = self._factors(e, 0)
+        return next(iter(found)) if len(found) == 1 else None
+
+    def most(self, e: ast.expr) -> int:
+        """The most times that a value is multiplied by the number of ranks in any case that is seen; 0 if none is."""
+        return max((f for f in self._factors(e, 0) if f is not None), default=0)
 
     def is_number_of_shares(self, read: ast.AST) -> bool:
         """Whether `hvd.size` is read for nothing but to divide rows or the steps of an epoch, or to print it."""
@@ -225,38 +259,36 @@ class HorovodUse:
             outer = parent.get(outer)
         return isinstance(outer, ast.Slice)
 
-    def _factor(self, e: ast.expr, depth: int) -> int | None:
+    def _factors(self, e: ast.expr, depth: int) -> _Factors:
         if depth > _DEPTH:
-            return None
+            return _UNSEEN
         match e:
             case ast.Constant():
-                return 0
+                return frozenset({0})
             case ast.UnaryOp():
-                return self._factor(e.operand, depth + 1)
+                return self._factors(e.operand, depth + 1)
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
-                left, right = self._factor(e.left, depth + 1), self._factor(e.right, depth + 1)
-                if left is None or right is None:
-                    return None
-                return left + right if isinstance(e.op, ast.Mult) else left - right
+                left, right = self._factors(e.left, depth + 1), self._factors(e.right, depth + 1)
+                return _together(left, right, isinstance(e.op, ast.Mult))
             case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() as power)):
-                left = self._factor(e.left, depth + 1)
-                return None if left is None else left * power
+                return frozenset(None if f is None else f * power for f in self._factors(e.left, depth + 1))
             case ast.Call() if self.is_call(e, "size"):
-                return 1
+                return frozenset({1})
             case ast.Attribute() if self._is_argument(e):
-                return 0
+                return frozenset({0})
             case ast.Attribute() if (value := constant_of_class(self.module, e)) is not None:
-                return self._factor(value, depth + 1)
+                return self._factors(value, depth + 1)
             case ast.Subscript() if (value := self._parameter_of_estimator(e)) is not None:
-                return self._factor(value, depth + 1)
+                return self._factors(value, depth + 1)
             case ast.Name() if changed := self._changed_by(e):
-                return self._factor_after(changed, depth)
+                return self._factors_after(changed, depth)
             case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:
-                return self._factor(e.args[0], depth + 1)
-        found = {
-            self._factor_of(e, o.node if not o.path else None, depth) for o in self.module.values.origins(e)
-        }
-        return found.pop() if len(found) == 1 else None
+                return self._factors(e.args[0], depth + 1)
+        return frozenset(
+            f
+            for o in self.module.values.origins(e)
+            for f in self._factors_of(e, o.node if not o.path else None, depth)
+        )
 
     def _parameter_of_estimator(self, e: ast.Subscript) -> ast.expr | None:
         """What the only Estimator hands to its `model_fn` under a key: `params["rate"]`."""
@@ -282,18 +314,16 @@ class HorovodUse:
         bound = self.module.scopes.reaching(name)
         return [b.statement for b in bound if b.kind == "augment" and isinstance(b.statement, ast.stmt)]
 
-    def _factor_after(self, changed: list[ast.stmt], depth: int) -> int | None:
+    def _factors_after(self, changed: list[ast.stmt], depth: int) -> _Factors:
         """The same after the last of these, if that is done once, whatever happens."""
         last = max(changed, key=position)
         syntax, change = self.module.syntax, augmented(last)
         if change is None or not isinstance(change.operator, ast.Mult | ast.Div | ast.FloorDiv):
-            return None
+            return _UNSEEN
         if syntax.conditions(last) or syntax.loops(last):
-            return None
-        before, by = self._factor(change.target, depth + 1), self._factor(change.value, depth + 1)
-        if before is None or by is None:
-            return None
-        return before + by if isinstance(change.operator, ast.Mult) else before - by
+            return _UNSEEN
+        before, by = self._factors(change.target, depth + 1), self._factors(change.value, depth + 1)
+        return _together(before, by, isinstance(change.operator, ast.Mult))
 
     def _is_argument(self, e: ast.Attribute) -> bool:
         """Whether a value is one that the script was started with, and that nothing sets: `args.lr`, `FLAGS.lr`."""
@@ -315,8 +345,10 @@ class HorovodUse:
         """Whether an expression is `flags.FLAGS`, of TensorFlow or Abseil."""
         return (self.module.names.of(e) or "").endswith("flags.FLAGS")
 
-    def _factor_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> int | None:
-        return self._factor(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else None
+    def _factors_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> _Factors:
+        return (
+            self._factors(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else _UNSEEN
+        )
 
     # ------------------------------------------------------------------ optimizers
 
@@ -342,3 +374,12 @@ def rates_of(call: ast.Call) -> Iterator[ast.expr]:
     found = argument(call, "learning_rate", 0) or argument(call, "lr", 0)
     if found is not None:
         yield found
+
+
+def _together(one: _Factors, other: _Factors, multiplied: bool) -> _Factors:
+    """Two values multiplied, or divided. Where both are one thing in one case and another in others, these may be the same
+    cases, and nothing is seen."""
+    if len(one) > 1 and len(other) > 1:
+        return _UNSEEN
+    sign = 1 if multiplied else -1
+    return frozenset(None if a is None or b is None else a + sign * b for a in one for b in other)

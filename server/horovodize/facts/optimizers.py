@@ -21,6 +21,7 @@ _AROUND = (
     "SWA",
     "Lookahead",
     "enable_mixed_precision_graph_rewrite",
+    "TFOptimizer",  # of Keras, around one of TensorFlow 1
 )
 _FAR = 200  # nodes that what is passed is made of
 _INNER = ("inner_optimizer", "optimizer", "opt")  # what they call the optimizer inside

@@ -90,10 +90,12 @@ class Touch(Step):
 
 @dataclass(frozen=True, eq=False)
 class Change(Step):
-    """What is trained is changed, other than by training: its weights, or the rate."""
+    """What is trained is changed, other than by training: its weights, or the rate. `own`: the value that it is set to, where
+    that is another one on each rank."""
 
     node: ast.AST
     what: str
+    own: ast.expr | None = None
 
     @property
     def _own(self) -> Holds:
@@ -102,11 +104,13 @@ class Change(Step):
 
 @dataclass(frozen=True, eq=False)
 class Choice(Step):
-    """A test, and what is done where it is true, and where not."""
+    """A test, and what is done where it is true, and where not. `free`: it may be answered either way, though one makes all
+    ranks' weights equal."""
 
     test: ast.expr
     yes: Block
     no: Block
+    free: bool = False
 
     @property
     def parts(self) -> Block:
@@ -221,9 +225,9 @@ def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
     match action:
         case Touch(node=node) | Risk(node=node):
             return action if node in risks else None
-        case Choice(test=test, yes=yes, no=no):
+        case Choice(test=test, yes=yes, no=no, free=free):
             yes, no = without_files(yes, risks), without_files(no, risks)
-            return Choice(test, yes, no) if yes or no else None
+            return Choice(test, yes, no, free) if yes or no else None
         case Turns(loop=loop, body=body, after=after):
             body, after = without_files(body, risks), without_files(after, risks)
             return Turns(loop, body, after) if body or after else None

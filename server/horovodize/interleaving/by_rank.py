@@ -13,6 +13,7 @@ from horovodize.facts.answers import Uniform
 from horovodize.facts.facts import Facts
 from horovodize.facts.rank_tests import RankTests
 from horovodize.summary.names import Names
+from horovodize.summary.syntax import position
 
 _DEPTH = 12
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -33,11 +34,22 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+_TOLD = ("rank", "local_rank", "size", "local_size")
+_MAKING = ("torch.utils.tensorboard.", "tensorboardX.", "tensorflow.", "tqdm.")
 _PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "str": str, "float": float, "bool": bool}
 
 
 class Unseen(Exception):
     """An expression's value isn't to be seen."""
+
+
+class _Thing:
+    """An object that a constructor makes: no number, and not None."""
+
+    def __eq__(self, other: object) -> bool:
+        raise Unseen
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class ByRank:
@@ -49,6 +61,7 @@ class ByRank:
         self.names: Names = facts.module.names
         self._texts: dict[ast.expr, str | None] = {}
         self._truths: dict[ast.expr, bool | None] = {}
+        self._asked: set[ast.expr] = set()  # names that are being looked up: a name is not made of itself
 
     # ------------------------------------------------------------------ tests
 
@@ -143,11 +156,23 @@ class ByRank:
             return 1
         if isinstance(call.func, ast.Name) and call.func.id in _PLAIN and len(call.args) == 1:
             return _PLAIN[call.func.id](self._value(call.args[0], depth))
-        return self._of_origin(call, depth)
+        return _Thing() if self._is_constructor(call) else self._of_origin(call, depth)
+
+    def _is_constructor(self, call: ast.Call) -> bool:
+        """Whether a call surely makes an object that counts as true: `SummaryWriter("logs")`."""
+        name = self.names.of(call.func) or ""
+        return name.startswith(_MAKING) and name.rsplit(".", 1)[-1][:1].isupper()
 
     def _of_origin(self, e: ast.expr, depth: int) -> Any:
         if (chosen := self._chosen(e)) is not None:
             return self._value(chosen, depth)
+        if isinstance(e, ast.Name) and e not in self._asked:
+            self._asked.add(e)
+            try:
+                if (here := self._bound_here(e)) is not None and here is not e:
+                    return self._value(here, depth)
+            finally:
+                self._asked.discard(e)
         # What `total += …` adds is not seen: where a name comes from is then not all that it is.
         bound = self.facts.module.scopes.reaching(e) if isinstance(e, ast.Name) else ()
         if any(b.kind == "augment" for b in bound):
@@ -158,6 +183,34 @@ class ByRank:
         if self._is_counted_on(found[0].node):
             raise Unseen
         return self._value(found[0].node, depth)
+
+    def _bound_here(self, name: ast.Name) -> ast.expr | None:
+        """What a name is bound to on this rank, of several things: by the last statement under tests that it surely answers
+        so (`if hvd.rank() == 0: writer = …`, `else: writer = None`), or to the rank, where it is a number without Horovod."""
+        bindings = self.facts.module.scopes.reaching(name)
+        if len(bindings) == 1 and bindings[0].kind == "parameter":
+            passed = self.facts.module.values.passed(bindings[0])
+            return passed[0] if len(passed) == 1 else None
+        if len(bindings) < 2 or any(b.kind != "assign" or b.path or b.value is None for b in bindings):
+            return None
+        answers = {b: self._answers(b.statement) for b in bindings}
+        kept = [b for b in bindings if False not in answers[b]]
+        certain = [b for b in kept if answers[b] and None not in answers[b]]
+        if certain:
+            return max(certain, key=lambda b: position(b.value) if b.value is not None else (0, 0)).value
+        if len(kept) == 1:
+            return kept[0].value
+        told = [b.value for b in kept if b.value is not None and self.facts.horovod.is_call(b.value, *_TOLD)]
+        others = [b.value for b in kept if b.value not in told]
+        return told[0] if len(told) == 1 and all(isinstance(v, ast.Constant) for v in others) else None
+
+    def _answers(self, statement: ast.AST) -> list[bool | None]:
+        """Whether this rank takes each of the arms that a statement is in; None where that isn't seen."""
+        found: list[bool | None] = []
+        for test, arm in self.facts.module.syntax.conditions(statement):
+            truth = self.truth(test.test)
+            found.append(None if truth is None else truth == (arm == "body"))
+        return found
 
     def _is_counted_on(self, value: ast.expr) -> bool:
         """Whether a value is what a name or field begins with that is added to later: a function that gives `total` back gives

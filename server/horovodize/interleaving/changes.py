@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import WRAPPERS
 from horovodize.facts.optimizers import Arrival
 from horovodize.facts.sources import AGREEING
-from horovodize.summary.syntax import argument
+from horovodize.interleaving.torch_changes import TorchChanges
+from horovodize.summary.syntax import argument, has_unpacking
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
 _SETTERS = ("load_weights", "set_weights")
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
-_EQUAL = ("broadcast_variables", "broadcast_global_variables", "BroadcastGlobalVariablesHook")
+_EQUAL = (
+    "broadcast_variables",
+    "broadcast_global_variables",
+    "BroadcastGlobalVariablesHook",
+    "broadcast_parameters",
+)
 _SAVER = "tensorflow.compat.v1.train.Saver"
 _CALLBACK = "BroadcastGlobalVariablesCallback"
 
@@ -25,13 +32,15 @@ class Changes:
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.module = facts, facts.module
+        self._torch = TorchChanges(facts)
 
     def of(self, call: ast.Call) -> str:
         """What of the training a call changes on the rank that makes it: "weights", "rate", or nothing."""
         func, use = call.func, self.facts.horovod
         if (self.module.names.of(func) or "").endswith("backend.set_value") and len(call.args) == 2:
             return "rate" if self._is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
-        what = ""
+        if what := self._torch.of(call):
+            return what
         if isinstance(func, ast.Attribute) and not use.name_of(call):
             if func.attr in _SETTERS and (self._is_trained(func.value) or self._is_in_trained(func.value)):
                 what = "weights"
@@ -46,21 +55,54 @@ class Changes:
     def of_assignment(self, statement: ast.Assign | ast.AugAssign) -> str:
         """The same of `optimizer.learning_rate = …`, and of an optimizer that is made."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        set_here = any(isinstance(t, ast.Attribute) and self._is_rate(t) for t in targets)
+        set_here = any(
+            self._torch.sets_rate(t) or (isinstance(t, ast.Attribute) and self._is_rate(t)) for t in targets
+        )
         made_here = isinstance(statement.value, ast.Call) and self.module.is_optimizer(statement.value)
         # A rank that resumes finds its optimizer in the checkpoint, where the others make theirs.
         made_here = made_here and not self.facts.rank_tests.may_be_guarded(statement)
         return "rate" if (set_here or made_here) and not self._is_agreed(statement.value) else ""
 
     def equals(self, call: ast.Call) -> bool:
-        """Whether after a call all ranks have the same weights."""
-        if self.facts.horovod.is_call(call, *_EQUAL):
-            return True
-        return self._hands_over and any(call is f.call for f in self.facts.sites.fits)
+        """Whether after a call all ranks have the same weights, or may have."""
+        return self.facts.horovod.is_call(call, *_EQUAL) or self._sent_by(call) is not None
 
-    @cached_property
-    def _hands_over(self) -> bool:
-        return bool(self.facts.horovod.calls(_CALLBACK))
+    def equals_if(self, fit: ast.Call) -> tuple[ast.expr, bool] | None:
+        """By which test, answered how, a `fit` gets the callback that makes all ranks' weights equal, if what one rank changes
+        is changed where it doesn't: `[] if args.resume else [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]`."""
+        sent = self._sent_by(fit)
+        return sent[0] if sent is not None and len(sent) == 1 and self._changed_without(*sent[0]) else None
+
+    def _sent_by(self, fit: ast.Call) -> list[tuple[ast.expr, bool]] | None:
+        """The tests around the callback that sends the weights, of those a `fit` gets; none where they are sent in any case
+        or what it gets isn't seen. None where they surely aren't."""
+        use, syntax = self.facts.horovod, self.module.syntax
+        if not use.calls(_CALLBACK) or not any(fit is f.call for f in self.facts.sites.fits):
+            return None
+        items = self.facts.callback_items.of(fit)
+        if any(not item.made for item in items) or has_unpacking(fit):
+            return []
+        sending = [i for i in items if any(use.is_call(made, _CALLBACK) for made in i.made)]
+        if not sending:
+            return None
+        (item, *others) = sending
+        if others or item.by is not None or syntax.function(item.node) is not syntax.function(fit):
+            return []
+        around = {test for test, _ in syntax.conditions(fit)}
+        return [
+            _plain(test.test, arm == "body")
+            for test, arm in syntax.conditions(item.node)
+            if test not in around
+        ]
+
+    def _changed_without(self, test: ast.expr, answer: bool) -> bool:
+        return any(
+            (ast.unparse(asked), given) == (ast.unparse(test), not answer)
+            for call in self.module.syntax.calls
+            if self.of(call) == "weights"
+            for around, arm in self.module.syntax.conditions(call)
+            for asked, given in _parts(around.test, arm == "body")
+        )
 
     @cached_property
     def _trained(self) -> set[str]:
@@ -118,3 +160,20 @@ class Changes:
     def _is_agreed(self, e: ast.expr) -> bool:
         """Whether a value is made of what ranks have exchanged."""
         return self.facts.horovod.depends_on(e, *AGREEING)
+
+
+def _plain(test: ast.expr, answer: bool) -> tuple[ast.expr, bool]:
+    """`not a`, answered one way, is `a`, answered the other."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, answer = test.operand, not answer
+    return test, answer
+
+
+def _parts(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What must be answered how, for a test to be answered so: both sides of `a and b`."""
+    test, answer = _plain(test, answer)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if answer else ast.Or):
+        for value in test.values:
+            yield from _parts(value, answer)
+    else:
+        yield test, answer

@@ -12,7 +12,7 @@ from horovodize.interleaving.actions import Deed, Touch
 from horovodize.summary.buffers import is_buffer
 from horovodize.summary.opening import Opening
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, has_unpacking
 
 _V1 = "tensorflow.compat.v1."
 
@@ -51,7 +51,9 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.REMOVE, "os.remove os.unlink os.rmdir shutil.rmtree tensorflow.io.gfile.rmtree tensorflow.io.gfile.remove "
                         f"{_V1}gfile.DeleteRecursively", 0, "path"),
     **_all(Deed.FETCH, "tensorflow.keras.utils.get_file", 0, "fname"),
-    **_all(Deed.FETCH, "urllib.request.urlretrieve", 1, "filename"),
+    **_all(Deed.FETCH, "urllib.request.urlretrieve six.moves.urllib.request.urlretrieve urllib.urlretrieve", 1, "filename"),
+    **_all(Deed.FETCH, "wget.download", 1, "out"),
+    **_all(Deed.FETCH, "gdown.download", 1, "output"),
 }  # fmt: skip
 _BOTH: Mapping[str, tuple[Deed, Deed]] = {  # from the first argument to the second
     "os.rename": (Deed.REMOVE, Deed.WRITE),
@@ -95,6 +97,13 @@ _GIVING_PATHS = ("joinpath", "resolve", "absolute", "expanduser", "with_name", "
 _DATA = ("tensorflow.keras.datasets.", "tensorflow.examples.tutorials.mnist.")
 _ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
 _NOWHERE = ("os.devnull",)
+_OF_FOLDERS = (
+    "ImageFolder",
+    "DatasetFolder",
+    "FakeData",
+    "VisionDataset",
+)  # of torchvision, which download nothing
+_DOWNLOADS = {"MNIST": 4, "FashionMNIST": 4, "KMNIST": 4, "CIFAR10": 4, "CIFAR100": 4, "SVHN": 4}
 _LIMIT = 100  # nodes that a path is looked for in
 _SAVER_METHODS = {"save": (Deed.WRITE, "save_path", 1), "restore": (Deed.READ, "save_path", 1)}
 
@@ -146,16 +155,32 @@ class Deeds:
                 yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."), alone)
         elif catalogue.downloads(name) and name.startswith(_DATA):
             yield Touch(call, Deed.FETCH, self._cache(call, name))
-        elif name.startswith("torchvision.datasets.") and (root := self._downloaded_to(call)) is not None:
-            yield Touch(call, Deed.FETCH, root)
+        elif name.startswith("torchvision.datasets."):
+            yield from self._of_data_set(call)
         elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
             yield from self._of_method(call, call.func)
 
-    def _downloaded_to(self, call: ast.Call) -> ast.expr | None:
-        """The folder that a data set of torchvision is downloaded to, if it surely is."""
-        asked = argument(call, "download")
-        is_asked = isinstance(asked, ast.Constant) and asked.value is True
-        return argument(call, "root", 0) if is_asked else None
+    def _of_data_set(self, call: ast.Call) -> Iterator[Touch]:
+        """A data set of torchvision downloads, or reads what is there."""
+        root, asked = argument(call, "root", 0), self.download_asked(call)
+        if root is not None and isinstance(asked, ast.Constant):
+            yield Touch(call, Deed.FETCH if asked.value else Deed.READ, root)
+
+    def download_asked(self, call: ast.Call) -> ast.expr | None:
+        """What decides whether a data set of torchvision is downloaded, if it is one that can be."""
+        name = self.module.names.of(call.func) or ""
+        if not name.startswith("torchvision.datasets.") or has_unpacking(call):
+            return None
+        if name.rsplit(".", 1)[-1] in _OF_FOLDERS:
+            return None
+        return argument(call, "download", _DOWNLOADS.get(name.rsplit(".", 1)[-1])) or ast.Constant(False)
+
+    def fetched_or_read(self, call: ast.Call) -> tuple[ast.expr, Touch, Touch] | None:
+        """Such a data set whose download something decides: that, the download, and what is read without it."""
+        root, asked = argument(call, "root", 0), self.download_asked(call)
+        if root is None or asked is None or isinstance(asked, ast.Constant) or self._is_own_or_none(root):
+            return None
+        return asked, Touch(call, Deed.FETCH, root), Touch(call, Deed.READ, root)
 
     def _cache(self, call: ast.Call, name: str) -> ast.expr | str:
         word = catalogue.download_path_parameter(name)

@@ -182,7 +182,7 @@ class Execution:
         seen = self.me.truth(test)
         taken = Taken.ALIKE if seen is not None else self.answers.of_test(test)
         is_mode = differs = False
-        if seen is None and taken is not Taken.OWN and Holds.EQUALS in choice.holds:
+        if seen is None and taken is not Taken.OWN and Holds.EQUALS in choice.holds and not choice.free:
             # `if first_batch:`, before a broadcast: it is done the first time, and not again.
             self._times[test] = self._times.get(test, 0) + 1
             seen = (Holds.EQUALS in held(choice.yes)) == (self._times[test] == 1)
@@ -282,6 +282,8 @@ def may_differ(action: Action, everyone: Sequence[ByRank], answers: OwnAnswers) 
             return len(bounds) > 1 or answers.of_turns(loop) is Taken.OWN
         case Attempt(risk=risk):
             return risk is not None
+        case Change(own=own):
+            return own is not None
     return False
 
 

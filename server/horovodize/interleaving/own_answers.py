@@ -24,6 +24,7 @@ _LISTING = (
 )
 _BEHIND = 1500  # nodes that are looked at behind a value
 _SAMPLER = "DistributedSampler"
+_ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")
 _LENGTHS = 4  # names that a length is looked for behind
 _DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
 
@@ -197,13 +198,33 @@ class OwnAnswers:
             given = [e for c in computed if isinstance(c, ast.Call) for e in _given(c)]
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # A value that is set by such tests, as how often a loss got no better, isn't made of them: so each is asked by itself.
-        eager = not self.facts.sites.builds_graph
+        eager = not self.facts.sites.builds_graph or not any(self._fetched_for(e))
         asked = [e, *(c for c in computed if isinstance(c, ast.Call))]
-        if eager and computed and any(self.facts.horovod.depends_on(c, *_RANKS, limit=1500) for c in asked):
+        if eager and computed and any(self._is_dealt_apart(c) for c in asked):
             return True
         # How many rows there were decides how often something was counted, but that may be the same: values alone count.
         return any(
             isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
+        )
+
+    def _is_dealt_apart(self, e: ast.expr) -> bool:
+        """Whether the rows that a value is computed from are taken by the rank, or come in an order that each rank draws."""
+        if self.facts.horovod.depends_on(e, *_RANKS, limit=_BEHIND):
+            return True
+        behind = self.facts.module.values.depends([e], _BEHIND)
+        return any(isinstance(n, ast.Call) and self._draws_an_order(n) for n in behind)
+
+    def _draws_an_order(self, call: ast.Call) -> bool:
+        """`np.random.permutation(n)`, `data.shuffle(1000)`, without a seed that all ranks have."""
+        draws, name = self.facts.uniform.draws, self.facts.module.names.of(call.func) or ""
+        if name:
+            return name.endswith(_ORDERS) and draws.is_drawn(name) and not draws.is_fixed(call, name)
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "shuffle":
+            return False
+        return (
+            bool(call.args)
+            and argument(call, "seed", 1) is None
+            and not draws.is_seeded("tensorflow.random.shuffle")
         )
 
     def _is_given_own(self, computed: ast.AST) -> bool:

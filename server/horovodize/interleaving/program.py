@@ -33,7 +33,7 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
-from horovodize.interleaving.own_answers import OwnAnswers
+from horovodize.interleaving.own_answers import OwnAnswers, Taken
 from horovodize.source.nodes import children
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_guard
 
@@ -147,7 +147,7 @@ class Program:
             case ast.Assign() | ast.AugAssign():
                 yield from self._of(s.value)
                 if what := self.changes.of_assignment(s):
-                    yield Change(s, what)
+                    yield Change(s, what, self._own_among([s.value]))
                 if isinstance(s, ast.Assign) and _stops(s):
                     stop = Stop(s)
                     yield stop if isinstance(s.value, ast.Constant) else Choice(s.value, (stop,), ())
@@ -296,8 +296,12 @@ class Program:
             yield Leave(call, Exit.END if ends_well(call) else Exit.RAISE)
             return
         if what := self.changes.of(call):
-            yield Change(call, what)
-        yield from self.deeds.of(call)
+            yield Change(call, what, self._own_among(call.args) if what == "rate" else None)
+        if (either := self.deeds.fetched_or_read(call)) is not None:
+            asked, fetch, read = either
+            yield from self._choice(asked, (fetch,), (read,))
+        else:
+            yield from self.deeds.of(call)
         for run in self.module.values.graph.runs(call):
             function = run
             if isinstance(run, ast.ClassDef):
@@ -358,13 +362,25 @@ class Program:
                 return tuple(self._choice(item.by.test, called if yes else (), () if yes else called))
         return ()
 
-    def _together(self, call: ast.Call, collective: Collective) -> Iterator[Together]:
+    def _together(self, call: ast.Call, collective: Collective) -> Iterator[Action]:
         made = collective.call
         given = process_set(made, collective.name)
         members = self._members(given) if given is not None else None
         if given is None or members:
             name = self._name(made, collective.name)
-            yield Together(call, name, collective.trains, self.changes.equals(made) and not members, members)
+            equals = self.changes.equals(made) and not members
+            done = Together(call, name, collective.trains, equals, members)
+            if (sent_if := self.changes.equals_if(made)) is not None:
+                test, answer = sent_if
+                other = Together(call, name, collective.trains)
+                done, other = (done, other) if answer else (other, done)
+                yield Choice(test, (done,), (other,), free=True)
+            else:
+                yield done
+
+    def _own_among(self, given: Iterable[ast.expr]) -> ast.expr | None:
+        """What of the values that something is set to is surely another one on each rank."""
+        return next((e for e in given if self.answers.of_test(e) is Taken.OWN), None)
 
     def _members(self, e: ast.expr, depth: int = 0) -> frozenset[int] | None:
         """The ranks of a process set; None where they aren't written out."""
@@ -414,7 +430,7 @@ class Program:
         for run in self.facts.sites.graph.all_runs:
             if self.module.names.last(run.func) == "restore":  # of a saver: it is given the session
                 continue
-            fetched = list(self.module.values.depends(run.args[:1], _FETCHED))
+            fetched = list(self.module.values.depends([self.facts.sites.graph.fetches(run)], _FETCHED))
             found[run] = [
                 c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None and not c.trains
             ]

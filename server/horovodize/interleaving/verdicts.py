@@ -191,14 +191,18 @@ def races(runs: Sequence[Run]) -> Iterator[Verdict]:
     """Pairs of steps on one file, of two ranks between the same two collectives, whose order changes what happens."""
     segments: dict[int, list[_Touched]] = {}
     for run in runs:
-        number, made = 0, set[str]()
+        number, made, has = 0, set[str](), set[str]()
         for happened in run.happened:
             if not isinstance(happened, Did):
                 continue
             match happened.action:
                 case Together():
                     number += 1
+                case Touch(deed=Deed.READ) if happened.path in has:
+                    pass  # it has downloaded that itself before, or found it there
                 case Touch(deed=deed) as touch:
+                    if deed is Deed.FETCH:
+                        has.add(happened.path)
                     touched = _Touched(run.rank, touch, happened.path, frozenset(made), happened.in_mode)
                     segments.setdefault(number, []).append(touched)
                     if deed in (Deed.MAKE, Deed.ENSURE):
@@ -273,7 +277,8 @@ def _divergence(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict
     for one, two in permutations(range(len(runs)), 2):
         last_sent = max((n for n, (_, t) in enumerate(changed[one]) if t.equals), default=-1)
         for number, ((mine, train), (theirs, _)) in enumerate(zip(changed[one], changed[two], strict=False)):
-            own = [c for c in mine if c.node not in {t.node for t in theirs} | told] if train.trains else []
+            alike = {t.node for t in theirs if t.own is None} | told
+            own = [c for c in mine if c.node not in alike] if train.trains else []
             for change in own:
                 if change.what == "weights" and number < last_sent:
                     continue  # as Horovod's guide has it: one step, then the broadcast
@@ -281,9 +286,19 @@ def _divergence(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict
                 moments = (
                     *_own_decisions(runs[one], change),
                     Moment(runs[one].rank, change.node, f"changes the {change.what}"),
-                    Moment(runs[two].rank, train.node, "trains on as before"),
+                    *_other_way(change, runs[two], train, theirs),
                 )
                 yield Verdict(Trouble.DIVERGENCE, change.node, train.node, moments, change.what)
+
+
+def _other_way(change: Change, run: Run, train: Together, theirs: Sequence[Change]) -> Iterator[Moment]:
+    """What another rank does meanwhile."""
+    if any(c.node is change.node for c in theirs) and change.own is not None:
+        text = " ".join(ast.unparse(change.own).split())
+        yield Moment(run.rank, change.node, f"changes it, too, by a `{text}` of its own")
+        yield Moment(run.rank, train.node, "trains on with that")
+    else:
+        yield Moment(run.rank, train.node, "trains on as before")
 
 
 def _changed(run: Run, met: int) -> Iterator[tuple[list[Change], Together]]:
@@ -302,6 +317,8 @@ def _changed(run: Run, met: int) -> Iterator[tuple[list[Change], Together]]:
                 number += 1
                 if equals:
                     changes = [c for c in changes if c.what != "weights"]
+                if together.name == "broadcast_optimizer_state":
+                    changes = [c for c in changes if c.what == "weights"]
                 yield list(changes), together
 
 

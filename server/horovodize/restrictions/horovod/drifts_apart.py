@@ -103,7 +103,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.interleaving import OwnAnswers, Trouble
+from horovodize.interleaving import OwnAnswers, Trouble, Verdict
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
@@ -127,8 +127,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield RESTRICTION.at(
             context,
             drift.where,
-            f"rank {drift.moments[-2].rank} changes the {drift.detail} here, and another rank trains on as before: "
-            "send them to all ranks, or let all decide alike",
+            _said(drift),
             related=as_related(context, drift),
         )
     answers = OwnAnswers(context.facts)
@@ -141,6 +140,16 @@ def find(context: Context) -> Iterator[Violation]:
                 f"`{context.text(drawn)}` is another on each rank, and so is what they train: let rank 0 choose, and send it "
                 "by `hvd.broadcast_object`",
             )
+
+
+def _said(drift: Verdict) -> str:
+    changing = [m.rank for m in drift.moments if m.where is drift.where]
+    if len(changing) > 1:
+        return f"each rank changes the {drift.detail} here by a value of its own: exchange it first, by `hvd.allreduce`"
+    return (
+        f"rank {changing[0]} changes the {drift.detail} here, and another rank trains on as before: "
+        "send them to all ranks, or let all decide alike"
+    )
 
 
 def _made(context: Context) -> Iterator[ast.Call]:

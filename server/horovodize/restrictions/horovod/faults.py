@@ -47,6 +47,7 @@ def faults_of_torch() -> tuple[Restriction, ...]:
         not_averaged,
         averaged_twice,
         not_broadcast,
+        scaled_twice,
         on_some_ranks,
         written_by_all,
         name_by_rank,
@@ -54,6 +55,7 @@ def faults_of_torch() -> tuple[Restriction, ...]:
         uneven_shards,
         waits_forever,
         touched_at_once,
+        drifts_apart,
     )
     return tuple(module.RESTRICTION for module in modules)
 

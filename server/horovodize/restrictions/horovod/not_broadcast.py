@@ -322,7 +322,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod import torch_training
+from horovodize.restrictions.horovod import torch_weights
 from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
 from horovodize.restrictions.horovod.sent_weights import left, left_out, undone
@@ -356,14 +356,16 @@ _WITH = {  # what broadcasts, by what trains
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if use.of_torch:
-        yield from torch_training.not_broadcast(context, RESTRICTION)
+        yield from torch_weights.find(context, RESTRICTION)
         return
     if not context.loops or not (use.calls(*WRAPPERS, *TAPES) or _averages_by_hand(context)):
+        if not may_start_alike(context):  # what trains is made elsewhere
+            yield from _for_nobody(context, in_functions=True)
         return
     yield from _too_early(context)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
-    if not (use.is_whole or _shows_callbacks(context)):
+    if not (use.shows_training or _shows_callbacks(context)):
         if not may_start_alike(context):
             yield from _for_nobody(context)
         return
@@ -403,9 +405,11 @@ def _fix(context: Context, node: ast.AST) -> Fix | None:
     )
 
 
-def _for_nobody(context: Context) -> Iterator[Violation]:
-    """What would broadcast, and is given to nothing: that is seen also where other modules aren't."""
-    for call in left(context)[:1]:
+def _for_nobody(context: Context, in_functions: bool = False) -> Iterator[Violation]:
+    """What would broadcast, and is given to nothing: that is seen also where other modules aren't. Those may import a name of
+    the module: `in_functions` leaves these out."""
+    made = [c for c in left(context) if not in_functions or context.syntax.function(c) is not None]
+    for call in made[:1]:
         yield RESTRICTION.at(
             context,
             call,

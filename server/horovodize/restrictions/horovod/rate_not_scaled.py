@@ -173,7 +173,7 @@ from horovodize.summary.values import Origin
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not use.is_whole or not all(map(use.is_number_of_shares, _asked(context))):
+    if not use.shows_training or not all(map(use.is_number_of_shares, _asked(context))):
         return
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return

@@ -203,6 +203,7 @@ Horovod's issues 223 and 1252.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -273,10 +274,21 @@ def _made_of(context: Context, data: ast.expr) -> Iterator[ast.AST]:
     todo, seen = [data], set[ast.AST]()
     while todo and len(seen) < _LIMIT:
         for node in context.values.depends([todo.pop()], _LIMIT):
-            if node not in seen:
+            if node not in seen and not _is_path_of_data_set(context, node):
                 seen.add(node)
                 yield node
                 todo += _given_by_property(context, node)
+
+
+def _is_path_of_data_set(context: Context, node: ast.AST) -> bool:
+    """Whether something says no more than where one of Keras' data sets lies: it has the same rows on each rank."""
+    return any(
+        isinstance(a, ast.Call) and (context.names.of(a.func) or "").startswith("tensorflow.keras.datasets.")
+        for a in itertools.takewhile(
+            lambda a: isinstance(a, ast.expr | ast.keyword), context.syntax.ancestors(node)
+        )
+        if node is not getattr(a, "func", None)
+    )
 
 
 def _given_by_property(context: Context, node: ast.AST) -> list[ast.expr]:

@@ -6,7 +6,7 @@ diverges.
 
 ## When it is reported
 On the rate of a wrapped optimizer, or of one that trains with a wrapped tape, which is multiplied by `size()` more than once
-on its only way.
+on its only way; also of PyTorch's optimizers.
 
 ## Quick fix
 Leave out a `* hvd.size()` that is written in the rate.
@@ -71,6 +71,7 @@ from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.summary.syntax import argument
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -78,20 +79,27 @@ def find(context: Context) -> Iterator[Violation]:
     if not use.calls("size"):
         return
     for call in context.syntax.calls:
-        for rate in rates_of(call):
-            if not isinstance(rate, (ast.Constant, ast.List, ast.Tuple)) and context.module.is_optimizer(
-                call
-            ):
-                first = first_rate(context, rate)
-                if not use.name_of(call) and (
-                    (use.factor(first) or 0) > 1 or _is_scaled_before(context, rate)
-                ):
-                    yield RESTRICTION.at(
-                        context,
-                        first,
-                        "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
-                        fixes=[_fix(context, first)] if use.factor(first) == 2 else [],
-                    )
+        for rate in _rates(context, call):
+            if isinstance(rate, (ast.Constant, ast.List, ast.Tuple)):
+                continue
+            first = first_rate(context, rate)
+            if use.most(first) > 1 or _is_scaled_before(context, rate):
+                yield RESTRICTION.at(
+                    context,
+                    first,
+                    "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
+                    fixes=[_fix(context, first)] if use.factor(first) == 2 else [],
+                )
+
+
+def _rates(context: Context, call: ast.Call) -> Iterator[ast.expr]:
+    """The rate that a call makes an optimizer with; PyTorch's are given the weights first."""
+    name = context.names.of(call.func) or ""
+    if context.facts.horovod.of_torch:
+        if name.startswith("torch.optim.") and not name.startswith("torch.optim.lr_scheduler."):
+            yield from (rate for rate in [argument(call, "lr", 1)] if rate is not None)
+    elif context.module.is_optimizer(call) and not name.startswith("horovod."):
+        yield from rates_of(call)
 
 
 def _is_scaled_before(context: Context, rate: ast.expr) -> bool:
@@ -101,7 +109,7 @@ def _is_scaled_before(context: Context, rate: ast.expr) -> bool:
         if not isinstance(made, ast.BinOp) or not isinstance(made.op, ast.Mult):
             continue
         for one, other in ((made.left, made.right), (made.right, made.left)):
-            if use.is_call(other, "size") and any((use.factor(e) or 0) > 0 for e in _before(context, one)):
+            if use.is_call(other, "size") and any(use.most(e) > 0 for e in _before(context, one)):
                 return True
     return False
 

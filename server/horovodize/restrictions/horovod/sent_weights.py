@@ -77,7 +77,7 @@ def undone(context: Context) -> Iterator[tuple[ast.Call, ast.Call, bool]]:
 
 
 def _fetched(context: Context, run: ast.Call) -> list[ast.AST]:
-    return list(context.values.depends(run.args[:1], _LIMIT))
+    return list(context.values.depends([context.sites.graph.fetches(run)], _LIMIT))
 
 
 def _initializes(context: Context, node: ast.AST) -> bool:
@@ -92,8 +92,17 @@ def _follows(context: Context, later: ast.Call, run: ast.Call) -> bool:
     return (
         other in block
         and block.index(one) < block.index(other)
-        and context.text(run.func) == context.text(later.func)
+        and (
+            context.text(run.func) == context.text(later.func)
+            or _runs_itself(context, run)
+            or _runs_itself(context, later)
+        )
     )
+
+
+def _runs_itself(context: Context, run: ast.Call) -> bool:
+    """`operation.run()`, in the session that is the default one there."""
+    return isinstance(run.func, ast.Attribute) and context.sites.graph.fetches(run) is run.func.value
 
 
 def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:

@@ -1,4 +1,4 @@
-"""Training with `horovod.torch`: gradients that nothing averages (HVD304), weights that nothing sends (HVD306), the same
+"""Training with `horovod.torch`: gradients that nothing averages (HVD304), the same
 batches on all ranks (HVD320), and samplers that divide by another rank (HVD323)."""
 
 from __future__ import annotations
@@ -100,30 +100,10 @@ def _goes_before(context: Context, clip: ast.AST, step: ast.AST) -> bool:
     ) or not context.syntax.loops(step)
 
 
-def not_broadcast(context: Context, restriction: Restriction) -> Iterator[Violation]:
-    """HVD306: weights that each rank draws for itself, and that nothing sends."""
-    use = context.facts.horovod
-    if not use.is_whole or use.calls(*_SENDING, "TorchState") or context.module.calls_of(*_SEEDS):
-        return
-    if any(
-        context.module.loads.get(word) for word in ("load_state_dict", "from_pretrained", "manual_seed_all")
-    ):
-        return
-    trained = [s for s in _steps(context) if s in context.facts.collectives.all]
-    for wrapper in use.wrapped[:1]:
-        if trained and use.runs(wrapper) and not context.facts.rank_tests.may_be_guarded(wrapper):
-            yield restriction.at(
-                context,
-                wrapper,
-                "ranks start with different weights, and go on with different ones: send rank 0's before the first step, with "
-                "`hvd.broadcast_parameters(model.state_dict(), root_rank=0)`",
-            )
-
-
 def same_batches(context: Context, restriction: Restriction) -> Iterator[Violation]:
     """HVD320: a loader that draws the same order on all ranks, of the same rows."""
     use = context.facts.horovod
-    if not use.is_whole or not use.wrapped:
+    if not use.shows_training or not use.wrapped:
         return
     seeded = any(
         c.args and isinstance(c.args[0], ast.Constant) and use.runs(c)

@@ -188,6 +188,9 @@ _WRITERS = {  # callbacks that write, and what the path is called: always the fi
 }
 # What writes event files, and what their folder is called: always the first argument.
 _EVENTS = {
+    "torch.utils.tensorboard.SummaryWriter": "log_dir",
+    "torch.utils.tensorboard.writer.SummaryWriter": "log_dir",
+    "tensorboardX.SummaryWriter": "logdir",
     "tensorflow.summary.create_file_writer": "logdir",
     "tensorflow.compat.v1.summary.FileWriter": "logdir",
 }
@@ -196,7 +199,12 @@ _TEXT = ("format", "join", "strip", "rstrip", "lower", "replace", "parse_args", 
          "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
 _SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.",
          "tensorflow.flags.", "tensorflow.compat.v1.flags.")  # fmt: skip
-_PLAIN = ("str", "int", "float", "format", "len", "range", "enumerate", "round")
+# Files of settings that are read are the same for all ranks.
+_READERS = ("json", "yaml", "toml", "tomli", "tomllib")
+_READING = (
+    "json.load", "json.loads", "yaml.load", "yaml.safe_load", "yaml.full_load", "toml.load", "tomli.load", "tomllib.load",
+)  # fmt: skip
+_PLAIN = ("open", "str", "int", "float", "format", "len", "range", "enumerate", "round")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -394,6 +402,7 @@ def _is_same(context: Context, path: ast.expr) -> bool:
                     binding.kind == "import"
                     and not binding.imported.startswith(("os", "argparse", "pathlib", "absl", "horovod"))
                     and not _is_in_flags(context, node)
+                    and not _is_of_member(context, node, binding.imported)
                 ):
                     return False
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "argv", "pid"):
@@ -410,16 +419,32 @@ def _is_in_flags(context: Context, name: ast.Name) -> bool:
         full = context.names.of(parent) or ""
         if context.facts.horovod.is_flags(parent):
             return True
-    return full in ("tensorflow", "tensorflow.compat.v1")
+    return full in ("tensorflow", "tensorflow.compat.v1") or full.endswith(".flags")
+
+
+def _is_of_member(context: Context, name: ast.Name, imported: str) -> bool:
+    """Whether what a name of a module of the project stands for, or an attribute of it that is read here, is seen."""
+    if imported.split(".", maxsplit=1)[0] not in context.facts.horovod.members:
+        return imported in _READERS
+    read: ast.expr = name
+    while isinstance(parent := context.syntax.parent.get(read), ast.Attribute):
+        read = parent
+    call = context.syntax.parent.get(read)
+    if isinstance(call, ast.Call) and call.func is read:
+        return context.values.callee(call) is not None
+    return any(o.node is not read and not o.path for o in context.values.origins(read))
 
 
 def _is_text(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
+    if context.values.callee(call) is not None:
+        return True
     if name:
-        return name.startswith(_SAFE) or context.facts.horovod.is_call(call, "size", "local_size")
+        known = name.startswith(_SAFE) or name in _READING
+        return known or context.facts.horovod.is_call(call, "size", "local_size")
     if isinstance(call.func, ast.Attribute):
         return call.func.attr in _TEXT
-    return context.is_builtin(call.func, *_PLAIN) or context.values.callee(call) is not None
+    return context.is_builtin(call.func, *_PLAIN)
 
 
 RESTRICTION = Restriction(
