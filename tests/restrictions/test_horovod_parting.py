@@ -230,3 +230,27 @@ def test_a_data_set_that_lies_in_a_file_of_the_rank_has_the_rows_of_all() -> Non
     )
     assert "HVD320" in codes(text)
     assert "HVD320" not in codes(changed(text, (own, f"{own}[hvd.rank()::hvd.size()]")))
+
+
+def test_a_rate_that_goes_by_the_number_of_steps_is_that_of_all_ranks() -> None:
+    text = changed(
+        GRAPH,
+        (
+            "train = hvd",
+            "step = tf.train.get_or_create_global_step()\nrate = tf.train.exponential_decay(0.1, step, 9, 0.5)\ntrain = hvd",
+        ),
+        ("0.01 * hvd.size()", "rate * hvd.size()"),
+        ("minimize(loss)", "minimize(loss + tf.reduce_mean(tf.random_normal([4])), global_step=step)"),
+    )
+    assert "HVD333" not in codes(text)
+
+
+def test_a_value_is_no_own_one_where_only_the_decision_is() -> None:
+    halved = "    if loss > 2:\n        optimizer.learning_rate.assign(optimizer.learning_rate * 0.5)\n"
+    text = changed(SHUFFLED, ("    if loss < 0.1:\n        break\n", halved))
+    (drift,) = [v for v in found(text) if v.code == "HVD333"]
+    assert [r.message for r in drift.related] == [
+        "rank 1: `loss > 2` is true",
+        "rank 1: changes the rate",
+        "rank 0: trains on as before",
+    ]

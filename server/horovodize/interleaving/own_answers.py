@@ -54,6 +54,10 @@ class OwnAnswers:
             self._tests[test] = self._of(test, self.facts.uniform.reasons(test))
         return self._tests[test]
 
+    def is_own_value(self, e: ast.expr) -> bool:
+        """Whether a value is surely another one on each rank, whichever way each has come to it."""
+        return self._of(e, self.facts.uniform.of_values.reasons(e)) is Taken.OWN
+
     def is_mode(self, test: ast.expr) -> bool:
         """Whether a test asks for nothing but how the script was started, or on how many ranks."""
         if test not in self._modes:
@@ -156,6 +160,8 @@ class OwnAnswers:
             if any(self.facts.module.syntax.inside(n, d) for d in divided):
                 continue
             if isinstance(n, ast.Attribute) and n.attr in ("size", "shape", "numel", "dim", "ndim"):
+                if (self.facts.module.names.of(n) or "").startswith("horovod."):
+                    continue
                 return True
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len":
                 return True

@@ -33,7 +33,7 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
-from horovodize.interleaving.own_answers import OwnAnswers, Taken
+from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.source.nodes import children
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_guard
 
@@ -380,7 +380,7 @@ class Program:
 
     def _own_among(self, given: Iterable[ast.expr]) -> ast.expr | None:
         """What of the values that something is set to is surely another one on each rank."""
-        return next((e for e in given if self.answers.of_test(e) is Taken.OWN), None)
+        return next((e for e in given if self.answers.is_own_value(e)), None)
 
     def _members(self, e: ast.expr, depth: int = 0) -> frozenset[int] | None:
         """The ranks of a process set; None where they aren't written out."""

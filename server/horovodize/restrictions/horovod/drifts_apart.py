@@ -117,6 +117,9 @@ _SHAPING = frozenset(
     "epsilon weight_decay".split()
 )
 
+_COUNTERS = ("get_or_create_global_step", "create_global_step", "get_global_step")
+_LIMIT = 300
+
 
 def find(context: Context) -> Iterator[Violation]:
     drifts = troubles(context, Trouble.DIVERGENCE)
@@ -132,7 +135,9 @@ def find(context: Context) -> Iterator[Violation]:
         )
     answers = OwnAnswers(context.facts)
     for call in _made(context):
-        drawn = next((e for e in _given(call) if answers.is_drawn(e)), None)
+        drawn = next(
+            (e for e in _given(call) if answers.is_drawn(e) and not _goes_by_steps(context, e)), None
+        )
         if drawn is not None:
             yield RESTRICTION.at(
                 context,
@@ -158,6 +163,14 @@ def _made(context: Context) -> Iterator[ast.Call]:
         name = context.names.of(call.func) or ""
         if name.startswith(_LAYERS) or (name and context.module.is_optimizer(call)):
             yield call
+
+
+def _goes_by_steps(context: Context, e: ast.expr) -> bool:
+    """Whether a value goes by the number of steps, which the gradients of drawn rows count alike: a rate that decays."""
+    return any(
+        isinstance(n, ast.Call) and context.names.last(n.func) in _COUNTERS
+        for n in context.values.depends([e], _LIMIT)
+    )
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

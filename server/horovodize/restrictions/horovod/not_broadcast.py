@@ -365,7 +365,8 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _too_early(context)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
-    if not (use.shows_training or _shows_callbacks(context)):
+    seen = use.shows_training or _shows_callbacks(context)
+    if not seen or (not use.is_whole and left(context)):
         if not may_start_alike(context):
             yield from _for_nobody(context)
         return
