@@ -254,3 +254,22 @@ def test_a_value_is_no_own_one_where_only_the_decision_is() -> None:
         "rank 1: changes the rate",
         "rank 0: trains on as before",
     ]
+
+
+def test_what_runs_under_a_parameter_that_no_call_passes_is_written_by_nobody() -> None:
+    function = "def keep(path, again=False):\n    if again:\n        with open(path, 'w') as file:\n            file.write('x')\n\n\n"
+    text = changed(FIT, ("parser = arg", function + "parser = arg"), ("#AFTER\n", "keep('rows.txt')\n"))
+    assert codes(text) == set()
+    assert codes(changed(text, ("keep('rows.txt')", "keep('rows.txt', True)"))) == {"HVD314"}
+
+
+def test_a_program_that_app_run_begins_is_gone_through() -> None:
+    body = GRAPH[GRAPH.index("x = tf.placeholder") :].replace("#BEFORE", "pass")
+    main = "def main(_):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + "\n\ntf.app.run()\n"
+    text = GRAPH[: GRAPH.index("x = tf.placeholder")] + main
+    assert codes(text) == set()
+    late = "            if time.time() > until:\n                break\n            session.run(train"
+    timed = changed(
+        text, ("            session.run(train", late), ("import horovod", "import time\nimport horovod")
+    )
+    assert "HVD331" in codes(timed.replace("def main(_):\n", "def main(_):\n    until = time.time() + 60\n"))

@@ -302,7 +302,8 @@ class Program:
             yield from self._choice(asked, (fetch,), (read,))
         else:
             yield from self.deeds.of(call)
-        for run in self.module.values.graph.runs(call):
+        graph = self.module.values.graph
+        for run in (*graph.runs(call), *graph.run_last(call)):
             function = run
             if isinstance(run, ast.ClassDef):
                 function = next(

@@ -188,6 +188,12 @@ class CallGraph:
                 others += self.definitions.methods_of("__call__", self.values.receiver(call.func))
         return [*([callee] if callee is not None else ()), *(m for m in others if m is not callee)]
 
+    def run_last(self, call: ast.Call) -> list[Function]:
+        """The functions that a call runs as the whole of the program: `app.run(main)`, or `app.run()`, which runs `main`."""
+        if not (self.names.of(call.func) or "").endswith("app.run"):
+            return []
+        return list(self._implied(call))
+
     def _of_other_classes(self, f: ast.Attribute, callee: Callee | None) -> list[Function]:
         """The methods that a call runs where its object is of another class: `net = One() if small else Two()`."""
         owner = self.syntax.parent.get(callee) if callee is not None else None

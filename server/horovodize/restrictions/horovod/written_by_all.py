@@ -235,7 +235,7 @@ def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
     use = context.facts.horovod
     if not use.runs(call) or not use.on_ranks(call) or context.facts.rank_tests.may_be_guarded(call):
         return False
-    if _is_of_another_run(context, call):
+    if _is_of_another_run(context, call) or context.facts.never_run.is_at(call):
         return False
     return (path is None or _is_same(context, path)) and not _is_of_one_process(context, call)
 
