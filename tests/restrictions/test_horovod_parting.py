@@ -257,7 +257,7 @@ def test_a_value_is_no_own_one_where_only_the_decision_is() -> None:
 
 
 def test_what_runs_under_a_parameter_that_no_call_passes_is_written_by_nobody() -> None:
-    function = "def keep(path, again=False):\n    if again:\n        with open(path, 'w') as file:\n            file.write('x')\n\n\n"
+    function = "def keep(path, again=False):\n    if again:\n        open(path, 'w').close()\n\n\n"
     text = changed(FIT, ("parser = arg", function + "parser = arg"), ("#AFTER\n", "keep('rows.txt')\n"))
     assert codes(text) == set()
     assert codes(changed(text, ("keep('rows.txt')", "keep('rows.txt', True)"))) == {"HVD314"}

@@ -63,6 +63,24 @@ model = tf.keras.Sequential([
 ])
 ```
 
+```python
+import torch
+import horovod.torch as hvd
+
+hvd.init()
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+slower = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+    if hvd.rank() == 0:
+        slower.step(validate(model))  # HVD333
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
