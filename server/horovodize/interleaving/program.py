@@ -33,9 +33,10 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
+from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.source.nodes import children
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, is_main_guard
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, is_main_guard
 
 _DEPTH = 10  # calls down
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
@@ -366,9 +367,9 @@ class Program:
     def _together(self, call: ast.Call, collective: Collective) -> Iterator[Action]:
         made = collective.call
         given = process_set(made, collective.name)
-        members = self._members(given) if given is not None else None
+        members = members_of(self.facts, given) if given is not None else None
         if given is None or members:
-            name = self._name(made, collective.name)
+            name = named(made, collective.name)
             equals = self.changes.equals(made) and not members
             done = Together(call, name, collective.trains, equals, members)
             if (sent_if := self.changes.equals_if(made)) is not None:
@@ -382,24 +383,6 @@ class Program:
     def _own_among(self, given: Iterable[ast.expr]) -> ast.expr | None:
         """What of the values that something is set to is surely another one on each rank."""
         return next((e for e in given if self.answers.is_own_value(e)), None)
-
-    def _members(self, e: ast.expr, depth: int = 0) -> frozenset[int] | None:
-        """The ranks of a process set; None where they aren't written out."""
-        origins = self.module.values.origins(e)
-        call = origins[0].call if len(origins) == 1 and not origins[0].path else None
-        if (
-            call is None
-            or depth > _DEPTH
-            or not self.facts.horovod.is_call(call, "ProcessSet", "add_process_set")
-        ):
-            return None
-        ranks = argument(call, "ranks_or_comm", 0) or argument(call, "process_set", 0)
-        if isinstance(ranks, (ast.List, ast.Tuple)):
-            numbers = [
-                r.value for r in ranks.elts if isinstance(r, ast.Constant) and isinstance(r.value, int)
-            ]
-            return frozenset(numbers) if len(numbers) == len(ranks.elts) else None
-        return self._members(ranks, depth + 1) if ranks is not None else None
 
     def _is_at_once(self, call: ast.Call) -> bool:
         """Whether a collective is done where it is called: in a graph it is an operation, which sessions run."""
@@ -436,14 +419,6 @@ class Program:
                 c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None and not c.trains
             ]
         return found
-
-    def _name(self, call: ast.Call, name: str) -> str:
-        given = argument(call, "name")
-        return (
-            f"{name} {given.value}"
-            if isinstance(given, ast.Constant) and isinstance(given.value, str)
-            else name
-        )
 
 
 def _stops(s: ast.Assign) -> bool:
