@@ -21,6 +21,7 @@ from horovodize.rules import (
     rate_reads,
     running_means,
     schedule,
+    set_together,
     steered,
     tables_by_step,
 )
@@ -133,6 +134,9 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
         value = call.args[-1] if call.args else argument(call, "value")
         if value is not None and counted.is_by_step(draft, call):
             yield value
+    for pair in set_together.pairs(draft) if not draft.in_graph else ():
+        if counted.is_by_step(draft, pair):
+            yield pair.elts[1]
 
 
 def _looked_up(draft: Draft) -> Iterator[ast.expr]:

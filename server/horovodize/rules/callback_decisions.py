@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from horovodize.rules import read_by_callbacks
+from horovodize.rules import read_by_callbacks, set_together
 from horovodize.rules.any_rank_test import agree
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
@@ -97,6 +97,9 @@ def _steers(draft: Draft, node: ast.AST) -> bool:
 
 def sets_rate(draft: Draft, call: ast.Call) -> bool:
     """`self.model.optimizer.lr.assign(0.1)`, `K.set_value(self.model.optimizer.lr, 0.1)`, `setattr(optimizer, "lr", 0.1)`"""
+    pairs = set_together.pairs(draft, call)
+    if pairs:
+        return any(is_rate(draft, pair.elts[0]) for pair in pairs)
     found = set_by_call(draft, call)
     if found is not None:
         return is_rate(draft, found[0])

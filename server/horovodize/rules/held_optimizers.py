@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import set_together
 from horovodize.rules.draft import Draft
 from horovodize.rules.other_names import sets_value
 from horovodize.summary.syntax import argument
@@ -102,6 +103,7 @@ def _set(draft: Draft) -> list[ast.Attribute]:
             found.append(call.func.value)
         elif sets_value(draft, call):
             found.append(argument(call, "x", 0))
+    found += [pair.elts[0] for pair in set_together.pairs(draft)]
     return [e for e in found if isinstance(e, ast.Attribute)]
 
 

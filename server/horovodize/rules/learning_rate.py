@@ -39,6 +39,7 @@ from horovodize.rules import (
     restored_iterations,
     same_rows,
     schedule,
+    set_together,
     strong,
     unseen_rates,
 )
@@ -49,7 +50,7 @@ from horovodize.rules.other_names import RATES, attributes_meant, by_name, set_b
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument, arguments
+from horovodize.summary.syntax import argument, arguments, position
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
@@ -72,6 +73,7 @@ def apply(draft: Draft) -> None:
         if trained.call is not None and strong.grows(draft, trained.used_at):
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
     _scale_later_settings(draft)
+    set_together.ask_of_unpaired(draft, _is_rate)
     rates_alike.keep(draft, _rates(draft, optimizers))
     if strong.grows(draft, None):
         own_rate.scale_comparisons(draft, _is_rate)
@@ -394,9 +396,10 @@ def gives_rate(draft: Draft, call: ast.Call) -> bool:
     return any(call in rates_by_step.drawn(draft, s.value) for s in settings if s is not None)
 
 
-def _settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call]:
+def _settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call | ast.Tuple]:
     """What may set something, in the order of the text."""
-    return draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call)
+    found = draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call)
+    return sorted([*found, *set_together.pairs(draft)], key=position)
 
 
 def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:

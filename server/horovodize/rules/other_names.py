@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import set_together
 from horovodize.rules.draft import Draft
 
 RATES = ("learning_rate", "lr", "_learning_rate", "_lr")  # what optimizers call their rates
@@ -47,7 +48,7 @@ def by_name(draft: Draft, e: ast.AST) -> ast.Attribute | None:
 
 def set_by_call(draft: Draft, call: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     """What a call sets, and to what: of `K.set_value(rate, 0.1)`, where it can't be seen whose `K` that is, too; of
-    `setattr(o, "lr", 0.1)` `o.lr`; of `rate.assign(0.1)`."""
+    `setattr(o, "lr", 0.1)` `o.lr`; of `rate.assign(0.1)`; of a pair of `K.batch_set_value([(rate, 0.1)])`."""
     match call:
         case ast.Call(func=ast.Name(id="setattr"), args=[owner, name, value]):
             kept: ast.expr | None = _attribute(draft, owner, name, call, ast.Store())
@@ -58,6 +59,8 @@ def set_by_call(draft: Draft, call: ast.AST) -> tuple[ast.expr, ast.expr] | None
         case ast.Call(args=[ast.expr() as kept, ast.expr() as value]) if sets_value(draft, call):
             pass
         case ast.Call(func=ast.Attribute(attr="assign", value=kept), args=[ast.expr() as value]):
+            pass
+        case ast.Tuple(elts=[kept, value]) if set_together.is_pair(draft, call):
             pass
         case _:
             return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import deciding_averages, means, rates_by_step, resume
+from horovodize.rules import deciding_averages, means, rates_by_step, resume, set_together
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
@@ -145,6 +145,8 @@ def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
         return False
     if draft.names.of(n.func) == _SET_VALUE or sets_value(draft, n) and _is_rate(n.args[0]):
         return True
+    if any(_is_rate(pair.elts[0]) for pair in set_together.pairs(draft, n)):
+        return True
     if n in draft.sites.graph.all_runs and draft.in_graph:
         return any(
             isinstance(o, ast.Call)
@@ -205,6 +207,7 @@ def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
 def _set_from(draft: Draft) -> set[str]:
     """Names, also of attributes, that a setting is set from: `self.rate` of `K.set_value(optimizer.lr, self.rate)`."""
     given = [argument(c, "value", 1) for c in draft.module.calls_of(_SET_VALUE)]
+    given += [pair.elts[1] for pair in set_together.pairs(draft)]
     for call in draft.sites.method_calls("assign"):
         if isinstance(call.func, ast.Attribute) and _is_rate(call.func.value):
             given.append(argument(call, "value", 0))
