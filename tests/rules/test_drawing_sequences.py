@@ -68,3 +68,45 @@ def test_other_seeds_stay(seed: str, rows: str) -> None:
     text = plan_of(DRAWS.format(seed=seed, rows=rows)).text
     assert seed in text
     assert "+ hvd.rank())" not in text
+
+
+_SEEDED = DRAWS.format(seed="", rows="rows = self.rng.randint(0, len(x), 16)").replace(
+    "RandomState(3)", "RandomState(seed)"
+)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "made"),
+    [
+        ("self, seed=None", "Draws()"),
+        ("self, seed=7", "Draws(None)"),
+        ("self, *, seed=None", "Draws()"),
+        ("self, batch=4, seed=None", "Draws(8)"),
+    ],
+)
+def test_a_class_that_is_given_no_seed_asks_nothing(parameters: str, made: str) -> None:
+    """Another object of the class had one; these draws start differently on each rank as they are."""
+    plan = plan_of(_of_two(parameters, made))
+    assert [plan.text.count(made), [c.doubt for c in plan.changes if c.rule == "D3" and c.doubt]] == [1, []]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "made"),
+    [
+        ("self, seed=None", "Draws(3)"),
+        ("self, seed=None", "Draws(seed=3)"),
+        ("self, seed=7", "Draws()"),
+        ("self, *, seed=7", "Draws()"),
+        ("self, seed=None", "Draws(**options)"),
+    ],
+)
+def test_a_class_that_is_given_one_is_asked_about(parameters: str, made: str) -> None:
+    plan = plan_of(_of_two(parameters, made))
+    assert any(c.rule == "D3" and (c.doubt or "hvd.rank()" in plan.text) for c in plan.changes)
+
+
+def _of_two(parameters: str, made: str) -> str:
+    source = _SEEDED.replace("def __init__(self)", f"def __init__({parameters})").replace(
+        "fit(Draws()", f"fit({made}"
+    )
+    return source.replace("model = ", 'options = {"seed": 3}\ntest = Draws(seed=3)\nmodel = ')

@@ -19,7 +19,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_touched
 from horovodize.summary.feeding import Kind
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking, says_none
 
 _ASKED = (
     "with this seed every rank draws the same batches in the sequence that `fit` is given in {}: seed each rank differently "
@@ -35,6 +35,8 @@ def apply(draft: Draft) -> None:
         place = draft.syntax.statement(fed.fit.call)
         for seed in draft.module.calls_of(*SEEDS, *MAKERS) if drawing else ():
             if draft.was(seed, Apart) or not _gives_seed(draft, seed, drawing):
+                continue
+            if _is_told_none(draft, seed, draft.values.calls(fed.x)):
                 continue
             if not seeds_apart.set_apart(draft, place, drawing, seed):
                 words, example = draft.line_words(place, seed), seeds_apart.example(draft, seed)
@@ -76,6 +78,35 @@ def _gives_seed(draft: Draft, seed: ast.Call, drawing: list[ast.Call]) -> bool:
         drawn = [draft.names.of(d.func) or "" for d in drawing]
         by = any(d.startswith(SEEDS[name]) and draws.is_drawn(d) for d in drawn)
     return by and draws.may_give_seed(seed)
+
+
+def _is_told_none(draft: Draft, seed: ast.Call, made: list[ast.Call]) -> bool:
+    """Whether a sequence's class seeds by what it is made with, and these are made with None: of `RandomState(seed)` in
+    `__init__(self, x, seed=None)`, `Triplets(x)`."""
+    within, by = draft.syntax.function(seed), next(iter(arguments(seed)), None)
+    bindings = draft.module.scopes.reaching(by) if isinstance(by, ast.Name) else []
+    if not (isinstance(within, FUNCTIONS) and within.name == "__init__" and isinstance(by, ast.Name)):
+        return False
+    if [b.kind for b in bindings] != ["parameter"]:
+        return False
+    given = [_told(within, call, by.id) for call in made]
+    return bool(given) and all(
+        g is not None and all(says_none(o.node) for o in draft.values.origins(g)) for g in given
+    )
+
+
+def _told(method: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, name: str) -> ast.expr | None:
+    """What a call gives a parameter of `__init__`, else its default; None where that can't be seen."""
+    if has_unpacking(call):
+        return None
+    named = [*method.args.posonlyargs, *method.args.args]
+    place = next((i for i, a in enumerate(named[1:]) if a.arg == name), None)
+    given = argument(call, name, place) if place is not None else argument(call, name)
+    if given is not None:
+        return given
+    defaults = dict(zip([a.arg for a in reversed(named)], reversed(method.args.defaults), strict=False))
+    by_name = {a.arg: d for a, d in zip(method.args.kwonlyargs, method.args.kw_defaults, strict=True)}
+    return by_name.get(name) or defaults.get(name)
 
 
 __all__ = ["apply"]
