@@ -288,6 +288,39 @@ class CallGraph:
                 found.append(default)
         return found
 
+    def unpacked(self, parameter: Binding) -> list[tuple[ast.expr, int]]:
+        """What a parameter gets of sequences that calls unpack into it, and its place there: of `train(*data())`, 1 for the
+        second. Only of the last argument, which it must be to be counted from."""
+        function = parameter.statement
+        if not isinstance(function, CALLABLES) or not isinstance(parameter.anchor, ast.arg):
+            return []
+        positional = [*function.args.posonlyargs, *function.args.args]
+        if parameter.anchor not in positional:
+            return []
+        method = self.syntax.method_class(function) is not None and not self.is_static(function)
+        index = positional.index(parameter.anchor) - (1 if method else 0)
+        found: list[tuple[ast.expr, int]] = []
+        for call in self.callers(function):
+            last = call.args[-1] if call.args else None
+            alone = [a for a in call.args if isinstance(a, ast.Starred)] == [last]
+            if alone and isinstance(last, ast.Starred) and not self._held(call, function):
+                place = index - (len(call.args) - 1)
+                named = any(k.arg == parameter.name for k in call.keywords)
+                found += (
+                    [(last.value, place)]
+                    if place >= 0 and not named and self._is_long(last.value, place)
+                    else []
+                )
+        return found
+
+    def _is_long(self, e: ast.expr, place: int) -> bool:
+        """Whether an expression is known to be a tuple or list that is written out and has such a place."""
+        return all(
+            isinstance(o.node, (ast.Tuple, ast.List)) and not o.path and place < len(o.node.elts)
+            and not any(isinstance(x, ast.Starred) for x in o.node.elts)
+            for o in self.values.origins(e)
+        )  # fmt: skip
+
     def given(self, call: ast.Call, function: Function, name: str) -> ast.expr | None:
         """What a parameter gets by a call that runs a function: what is passed, or its default."""
         a = function.args

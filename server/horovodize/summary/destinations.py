@@ -140,6 +140,11 @@ class Destinations:
             return bool(callers) and all(self.only_trains(c, seen, peek) for c in callers)
         for call in callers:
             holder = p.syntax.parent.get(call)
+            if isinstance(holder, ast.Starred):
+                bound = self._unpacked_into(holder, part)
+                if not bound or not all(self.only_trains(u, seen, peek) for b in bound for u in p.uses(b)):
+                    return False
+                continue
             if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
                 return False
             target = holder.targets[0]
@@ -152,6 +157,14 @@ class Destinations:
             if not all(self.only_trains(use, seen, peek) for b in bound for use in p.uses(b)):
                 return False
         return bool(callers)
+
+    def _unpacked_into(self, starred: ast.Starred, part: int) -> list[Binding]:
+        """The parameter that gets a part of what a call unpacks: `train(*data())`."""
+        call = self.p.syntax.parent.get(starred)
+        function = self.p.values.callee(call) if isinstance(call, ast.Call) else None
+        tables = self.p.scopes.names[function].values() if isinstance(function, FUNCTIONS) else ()
+        parameters = [b for bound in tables for b in bound if b.kind == "parameter"]
+        return [b for b in parameters if (starred.value, part) in self.p.values.graph.unpacked(b)]
 
 
 def _is_peek(call: ast.Call) -> bool:

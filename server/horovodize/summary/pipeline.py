@@ -236,7 +236,7 @@ class Pipelines:
     def given(self, b: Binding) -> list[ast.expr]:
         """The expressions whose value a binding gives."""
         if b.kind == "parameter":
-            passed = self.values.passed(b)
+            passed = [*self.values.passed(b), *self._unpacked(b)]
             return [
                 e for e in passed if not self._evaluating.intersection(self.syntax.ancestors(e))
             ] or passed
@@ -247,6 +247,13 @@ class Pipelines:
         if b.kind == "assign" and len(b.path) == 1:
             return list(self.part(b.value, b.path[0]))
         return []
+
+    def _unpacked(self, b: Binding) -> Iterator[ast.expr]:
+        """What a parameter gets by sequences that are unpacked: of `train(*data())`."""
+        for value, place in self.values.graph.unpacked(b):
+            for o in self.values.origins(value):
+                if isinstance(o.node, ast.expr):
+                    yield from self.part(o.node, place)
 
     def items(self, e: ast.Subscript) -> list[ast.expr]:
         """What a dict of this scope holds by a key: `data["train"]` of `data = {"train": …}`, `data["train"] = …`."""

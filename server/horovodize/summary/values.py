@@ -245,9 +245,12 @@ class Values:
                 yield b.value, (ITEM, *b.path, *path)
             case "parameter":
                 passed = self.passed(b)
+                unpacked = self.graph.unpacked(b)
                 for value in passed:
                     yield value, path
-                if not passed:
+                for value, place in unpacked:
+                    yield value, (place, *path)
+                if not passed and not unpacked:
                     yield b.anchor, path
             case "def" | "class":
                 yield b.statement, path
