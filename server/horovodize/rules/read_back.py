@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import counted
+from horovodize.rules import counted, temporary
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guarded, Guards, barrier, from_root
 from horovodize.rules.keras_callbacks import on_root as on_rank_0
@@ -49,6 +49,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
             continue
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
         _tell_path(draft, outputs, guarded, back.read.path)
+        temporary.tell_path(draft, guarded, back.read)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
         waited, shown = _waited(before, back), _taken_out(draft, guarded, place)
         if (waited and not isinstance(read, ast.Attribute)) or read in guarded:
