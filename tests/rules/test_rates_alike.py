@@ -284,3 +284,62 @@ def test_a_method_that_the_loop_does_not_call_is_left() -> None:
     )
     text = plan_of(after.replace("trainer = Trainer()\n", method)).text
     assert "any_rank" not in text
+
+
+RESTORED = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(0.1)
+other = tf.keras.optimizers.Adam(0.1)
+ckpt = tf.train.Checkpoint(model=model, optimizer=opt, other=other)
+manager = tf.train.CheckpointManager(ckpt, "c", max_to_keep=2)
+ckpt.restore(manager.latest_checkpoint)
+ds = tf.data.Dataset.from_tensor_slices(tf.random.normal((64, 3))).shuffle(64).batch(8)
+
+
+def noam():
+    return tf.cast(opt.iterations + 1, tf.float32) ** -0.5
+
+
+{}
+def step(x):
+    {}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+for epoch in range(3):
+    {}
+    for x in ds:
+        {}
+        step(x)
+    manager.save()
+"""
+SET = "opt.learning_rate = noam()"
+
+
+@pytest.mark.parametrize(
+    "places",
+    [("@tf.function", SET, "pass", "pass"), ("", SET, "pass", "pass"), ("", "pass", "pass", SET)],
+)
+def test_a_rate_that_each_step_sets_by_the_restored_count_of_its_optimizer(places: tuple[str, ...]) -> None:
+    """Variables and the count are rank 0's after the first step: it was refused in a `tf.function`, and sent in each step."""
+    text = plan_of(RESTORED.format(*places)).text
+    assert "opt.learning_rate = noam() * hvd.size()" in text
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        ("", "pass", SET, "pass"),
+        ("", "pass", "pass", f"if opt.iterations % 100 == 0: {SET}"),
+        ("", "pass", "pass", SET.replace("noam()", "0.1 / (1 + float(other.iterations))")),
+    ],
+)
+def test_other_restored_counts_are_sent(places: tuple[str, ...]) -> None:
+    """Near misses: a rate that lasts for more than the first step, and the count of an optimizer that trains nothing here."""
+    text = plan_of(RESTORED.format(*places)).text
+    assert "hvd.broadcast_object(" in text
+    assert "opt.learning_rate = noam() * hvd.size()" not in text

@@ -15,9 +15,13 @@ from horovodize.rules import resume
 from horovodize.rules.any_rank_test import agree_value, is_kept_by_fit
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
+from horovodize.rules.optimizers import trained_optimizers
+from horovodize.summary.call_paths import Frame
+from horovodize.summary.syntax import Loop
 
 _WHAT = "Take rank 0's rate on all ranks"
 _WHY = "Ranks that train with rates of their own train different models."
+_COUNT = "iterations"
 _REFUSED = "ranks may train with different rates: {why}; give all of them the same"
 
 
@@ -28,11 +32,38 @@ def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
         found = draft.uniform.of_values.of(rate)
         if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
             continue
+        if _is_sent_first(draft, rate):
+            continue
         known_before = next(_known_before(draft, rate), None)
         if known_before is not None and agree_value(draft, known_before, "C5", _WHAT, _WHY):
             continue
         if not _agree(draft, rate):
             draft.refuse("HVD107", rate, _REFUSED.format(why=found.why))
+
+
+def _is_sent_first(draft: Draft, rate: ast.expr) -> bool:
+    """Whether a rate goes by restored counts of optimizers, and is set in each step: only the first takes a rank's own, and
+    what it trains is rank 0's afterwards, as is the count."""
+    reasons = [r for r in draft.uniform.of_values.reasons(rate) if isinstance(r, Varies)]
+    own = [r.where for r in reasons if not (isinstance(r.where, ast.Attribute) and r.where.attr == _COUNT)]
+    trained = {t.call for t in trained_optimizers(draft) if t.call is not None}
+    held = [set(draft.values.calls(r.where.value)) for r in reasons if isinstance(r.where, ast.Attribute)]
+    if own or not reasons or not all(made and made <= trained for made in held):
+        return False
+    ways, drivers = draft.drive.ways(rate), {d.loop for d in draft.facts.feeding.drivers}
+    return bool(ways) and all(_is_in_each_turn(draft, way, drivers) for way in ways)
+
+
+def _is_in_each_turn(draft: Draft, way: tuple[Frame, ...], loops: set[Loop]) -> bool:
+    """Whether something runs in each turn of one of some loops."""
+    for frame in way:
+        around = next((a for a in draft.syntax.ancestors(frame.node) if a in loops), None)
+        tests = [test for test, _ in draft.syntax.conditions(frame.node)]
+        if any(around is None or draft.syntax.inside(test, around) for test in tests):
+            return False
+        if around is not None:
+            return draft.syntax.loops(frame.node)[0] is around
+    return False
 
 
 def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
