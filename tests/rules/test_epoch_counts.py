@@ -215,3 +215,64 @@ def test_callbacks_count_the_batches_of_all_epochs(count: str, after: str) -> No
 def test_what_is_no_such_count_of_a_callback_is_left(epoch: str, count: str) -> None:
     text = plan_of(CALLBACK.format(epoch=epoch, count=count)).text
     assert line_with(text, "number =") == f"number = {count}"
+
+
+CONVERTED = """\
+import tensorflow as tf
+
+ds = tf.data.Dataset.from_tensor_slices(load()).shuffle(100).batch(32)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+n = int(ds.cardinality())
+for epoch in {epochs}:
+    for i, a in {batches}:
+        step = {count}
+        {rate}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(a) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        if step and step % 25 == 0:
+            print(step, float(loss))
+"""
+
+
+@pytest.mark.parametrize("rate", ["pass", "opt.learning_rate = 0.1 * 0.99**step"])
+@pytest.mark.parametrize(
+    ("epochs", "batches", "count", "of_all"),
+    [
+        (
+            "range(3)",
+            "ds.enumerate()",
+            "epoch * n + int(i)",
+            "epoch * (n * hvd.size()) + int(i) * hvd.size()",
+        ),
+        ("range(3)", "enumerate(ds)", "epoch * n + int(i)", "epoch * (n * hvd.size()) + int(i) * hvd.size()"),
+        (
+            "tf.range(3)",
+            "ds.enumerate()",
+            "int(epoch) * n + i.numpy()",
+            "int(epoch) * (n * hvd.size()) + i.numpy() * hvd.size()",
+        ),
+    ],
+)
+def test_a_number_in_another_type_counts_too(
+    epochs: str, batches: str, count: str, of_all: str, rate: str
+) -> None:
+    """The steps of all ranks were counted for the rate alone, or not at all: what comes every 25 steps came half as often."""
+    text = plan_of(CONVERTED.format(epochs=epochs, batches=batches, count=count, rate=rate)).text
+    assert line_with(text, "step =") == f"step = {of_all}"
+    assert line_with(text, "if step and") == "if step and step % 25 < hvd.size() and hvd.rank() == 0:"
+
+
+def test_the_step_after_a_number_in_another_type() -> None:
+    count = "epoch * n + int(i) + 1"
+    text = plan_of(
+        CONVERTED.format(epochs="range(3)", batches="ds.enumerate()", count=count, rate="pass")
+    ).text
+    assert line_with(text, "step =") == "step = epoch * (n * hvd.size()) + int(i) * hvd.size() + hvd.size()"
+
+
+@pytest.mark.parametrize("count", ["epoch * n + int(i / 2)", "epoch * n + int(n)", "int(epoch / 2) * n + i"])
+def test_other_conversions_count_nothing(count: str) -> None:
+    source = CONVERTED.format(epochs="range(3)", batches="enumerate(ds)", count=count, rate="pass")
+    assert line_with(plan_of(source).text, "step =") == f"step = {count}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.counters import within
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import SIZE, Draft
@@ -39,7 +40,7 @@ def apply(draft: Draft) -> None:
             draft.change("G5", turn, _WHAT, _WHY_OWN if own else _WHY, edits)
 
 
-def _steps(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
+def _steps(draft: Draft, count: ast.BinOp, turn: ast.expr) -> ast.expr | None:
     """`steps` of `epoch * steps + step`."""
     product = count.right if draft.syntax.inside(turn, count.left) else count.left
     if not isinstance(product, ast.BinOp):
@@ -48,7 +49,7 @@ def _steps(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
     return product.right if is_epoch else product.left
 
 
-def _one_more(draft: Draft, count: ast.BinOp, turn: ast.Name) -> ast.expr | None:
+def _one_more(draft: Draft, count: ast.BinOp, turn: ast.expr) -> ast.expr | None:
     """The `1` of `step = epoch * steps + i + 1` and of `epoch * steps + (i + 1)`: how many steps there are after this one."""
     around, inner = draft.syntax.parent[count], draft.syntax.parent[turn]
     if inner is not count and isinstance(inner, ast.BinOp):
@@ -100,8 +101,8 @@ def times(draft: Draft, e: ast.expr) -> str | None:
     return draft.module.text(e.right) if plain else None
 
 
-def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
-    """`step` of `epoch * steps + step`."""
+def _turn(draft: Draft, count: ast.BinOp) -> ast.expr | None:
+    """`step` of `epoch * steps + step`, or `int(step)`."""
     if not isinstance(count.op, ast.Add) or draft.drive.in_traced(count):
         return None
     for product, number in ((count.left, count.right), (count.right, count.left)):
@@ -109,10 +110,11 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
             isinstance(number, ast.BinOp) and isinstance(number.op, ast.Add) and is_one_step(number.right)
         )
         turn = number.left if is_next and isinstance(number, ast.BinOp) else number
+        name = _plain(draft, turn)
         if (
             not isinstance(product, ast.BinOp)
             or not isinstance(product.op, ast.Mult)
-            or not isinstance(turn, ast.Name)
+            or not isinstance(name, ast.Name)
         ):
             continue
         if not _counts(draft, turn):
@@ -127,7 +129,7 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
                 and (draft.syntax.inside(inner, outer) or _runs_in(draft, inner, outer))
             )
             around = around or (
-                inner is None and _is_batch_of_fit(draft, turn) and _is_epoch_of_fit(draft, epoch)
+                inner is None and _is_batch_of_fit(draft, name) and _is_epoch_of_fit(draft, epoch)
             )
             if around and (
                 isinstance(steps, (ast.Name, ast.Attribute, ast.Constant))
@@ -136,6 +138,16 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.Name | None:
             ):
                 return turn
     return None
+
+
+def _plain(draft: Draft, e: ast.expr) -> ast.expr:
+    """A number itself: `i` of `int(i)`, `i.numpy()`."""
+    while isinstance(e, ast.Call) and draft.values.callee(e) is None:
+        inner = within(draft.names.last(e.func), e)
+        if inner is None:
+            break
+        e = inner
+    return e
 
 
 def _is_batch_of_fit(draft: Draft, turn: ast.Name) -> bool:
@@ -163,7 +175,7 @@ def _is_epoch_of_fit(draft: Draft, e: ast.expr) -> bool:
     )
 
 
-def _counts(draft: Draft, turn: ast.Name) -> bool:
+def _counts(draft: Draft, turn: ast.expr) -> bool:
     """Whether a name counts steps: a rank's, or, where it is read for a rate, those of all ranks by now."""
     told = draft.was(turn, OfAll)
     return told or counted.of(draft, turn) is not None or counted.all_of(draft, turn) is not None
@@ -177,6 +189,7 @@ def _runs_in(draft: Draft, inner: Loop, outer: Loop) -> bool:
 def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> Loop | None:
     """The loop whose turns a name counts: its variable, or a number that begins before it and goes on in each of its turns; of
     a parameter, that of what is passed for it."""
+    e = _plain(draft, e)
     found = draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
     if len(found) == 1 and found[0].kind == "parameter":
         if found[0] in seen:
