@@ -319,3 +319,49 @@ def test_a_number_that_is_fed_beside_rows_and_set_by_them_is_averaged() -> None:
 def test_a_number_that_no_rows_set_is_fed_as_it_is(fed: str) -> None:
     plan = plan_of(FED.format(fed))
     assert not any("mean over all ranks" in c.doubt for c in plan.changes)
+
+
+DRAWN = """\
+import numpy as np
+import tensorflow as tf
+
+s = np.load("s.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.SGD(0.1)
+k = {begin}
+for it in range(200):
+    i = np.random.randint(0, 1000, 32)
+    {carry}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(s[i]) - k) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "carry"),
+    [
+        ("np.zeros(2)", "k = k + 0.1 * (s[i].mean(0) - k)"),
+        ("np.zeros(2)", "rows = s[i]; k += 0.1 * (rows.mean(0) - k)"),
+        ("1.0", "k = 0.9 * k + 0.1 * float(s[i].mean())"),
+        ("1.0", "k = max(k, s[np.random.choice(1000, 32)].max())"),
+    ],
+)
+def test_rows_that_a_rank_draws_are_its_own(begin: str, carry: str) -> None:
+    """Each rank trained for an aim of its own, without a word."""
+    plan = plan_of(DRAWN.format(begin=begin, carry=carry))
+    assert any(c.rule == "G2" and c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("begin", "carry"),
+    [
+        ("0.0", "k = 0.9 * k + np.random.normal()"),  # noise, of which each rank has its own
+        ("0.0", "noise = np.random.normal(); k = 0.9 * k + noise"),
+        ("0.0", "k = 0.9 * k + 0.1 * float(s[3].mean())"),
+        ("0.0", "k = float(s[i].mean())"),  # not handed on
+    ],
+)
+def test_draws_that_select_nothing_which_is_handed_on(begin: str, carry: str) -> None:
+    plan = plan_of(DRAWN.format(begin=begin, carry=carry))
+    assert not any(c.rule == "G2" and c.doubt for c in plan.changes)

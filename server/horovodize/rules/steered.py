@@ -376,9 +376,21 @@ def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
         isinstance(n, (ast.Name, ast.Attribute))
         and isinstance(n.ctx, ast.Load)
         and ast.unparse(n) != name
-        and _is_own(draft, n)
+        and (_is_own(draft, n) or _is_of_drawn_rows(draft, n))
         for n in ast.walk(value)
     )
+
+
+def _is_of_drawn_rows(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
+    """Whether a value is computed from rows that each rank draws for itself, or selects them: `i` of `x[i].mean()`."""
+    reasons = draft.uniform.of_values.reasons(e)
+    draws = {r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.CHANCE}
+    if not draws:
+        return False
+    around = [a for a in draft.syntax.ancestors(e) if isinstance(a, ast.Subscript)]
+    selecting = [a.slice for a in around if draft.syntax.inside(e, a.slice)]
+    selecting += [n.slice for n in draft.values.depends([e], 200) if isinstance(n, ast.Subscript)]
+    return any(not draws.isdisjoint(draft.values.depends([s], 200)) for s in selecting)
 
 
 def _average(draft: Draft, b: Binding) -> None:
