@@ -19,6 +19,7 @@ from horovodize.facts.dealt import Dealt
 from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
+from horovodize.facts.signals import Signals
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
@@ -92,6 +93,7 @@ class Flow:
             module.syntax, module.scopes, module.names, module.values,
         )  # fmt: skip
         self.dealt, self.kept, self.metrics = dealt, kept, FitMetrics(module, sites)
+        self.signals = Signals(module)
         self.control = Control(self, decisions)
         self.calls = Calls(self)
 
@@ -102,6 +104,8 @@ class Flow:
                 self._name(step, node, item)
             case ast.Attribute():
                 self._attribute(step, node, item)
+            case ast.Call() if self.signals.sets_event(node):
+                step.varies(Source.SIGNAL, node)
             case ast.Call():
                 self.calls.step(step, node, item)
             case ast.Subscript():
@@ -154,6 +158,8 @@ class Flow:
         if stays is not None:
             step.ask(stays, item.path, item.size)
             return
+        if self.signals.sets(b):
+            step.varies(Source.SIGNAL, b.anchor)
         path = () if -1 in b.path else (*b.path, *item.path)
         match b.kind:
             case "assign" | "with" | "augment":
@@ -372,6 +378,9 @@ class Flow:
         if self.names.of(e.value) == "os.environ":
             self.environment(step, e.slice)
             return
+        for b in self.values.item_bindings(e):
+            if self.signals.sets(b):
+                step.varies(Source.SIGNAL, b.anchor)
         key = e.slice.value if isinstance(e.slice, ast.Constant) else None
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key != -1:
             step.ask(e.value, (key, *item.path), item.size)
