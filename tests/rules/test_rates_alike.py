@@ -343,3 +343,40 @@ def test_other_restored_counts_are_sent(places: tuple[str, ...]) -> None:
     text = plan_of(RESTORED.format(*places)).text
     assert "hvd.broadcast_object(" in text
     assert "opt.learning_rate = noam() * hvd.size()" not in text
+
+
+KEPT = """\
+import json
+import os
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices(tf.ones((64, 3))).shuffle(64).batch(8)
+state = {{"epoch": 0, "lr": 0.1}}
+if os.path.isfile("state.json"):
+    with open("state.json") as f:
+        state = json.load(f)
+for epoch in range(3):
+    {again}
+    for x in ds:
+        opt.learning_rate.assign(state["lr"])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    with open("state.json", "w") as f:
+        json.dump(state, f)
+"""
+
+
+def test_a_rate_of_a_state_that_is_sent_before_the_loop_is_not_sent_in_each_step() -> None:
+    text = plan_of(KEPT.format(again="pass")).text
+    assert text.count("broadcast_object(") == 1
+    assert "\nstate = hvd.broadcast_object(state)\n" in text
+    assert 'opt.learning_rate.assign(state["lr"] * hvd.size())' in text
+
+
+def test_a_rate_of_a_state_that_is_read_in_the_loop_is_sent_there() -> None:
+    """The near miss: what rank 0 sent before the loop is not what is read in it."""
+    text = plan_of(KEPT.format(again='state = json.load(open("state.json"))')).text
+    assert 'opt.learning_rate.assign(hvd.broadcast_object(state["lr"]) * hvd.size())' in text

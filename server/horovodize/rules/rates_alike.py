@@ -32,13 +32,19 @@ def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
         found = draft.uniform.of_values.of(rate)
         if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
             continue
-        if _is_sent_first(draft, rate):
+        if _is_sent_first(draft, rate) or _is_settled(draft, rate):
             continue
         known_before = next(_known_before(draft, rate), None)
         if known_before is not None and agree_value(draft, known_before, "C5", _WHAT, _WHY):
             continue
         if not _agree(draft, rate):
             draft.refuse("HVD107", rate, _REFUSED.format(why=found.why))
+
+
+def _is_settled(draft: Draft, rate: ast.expr) -> bool:
+    """Whether a rate goes by nothing but what rank 0 sends before the loop: a state that an earlier run kept in a file."""
+    reasons = [r for r in draft.uniform.of_values.reasons(rate) if isinstance(r, Varies)]
+    return bool(reasons) and all((rate, r.where) in draft.settled for r in reasons)
 
 
 def _is_sent_first(draft: Draft, rate: ast.expr) -> bool:
