@@ -378,7 +378,7 @@ class Flow:
         if self.names.of(e.value) == "os.environ":
             self.environment(step, e.slice)
             return
-        for b in self.values.item_bindings(e):
+        for b in self.values.item_bindings(e) if self.signals.are_handled else ():
             if self.signals.sets(b):
                 step.varies(Source.SIGNAL, b.anchor)
         key = e.slice.value if isinstance(e.slice, ast.Constant) else None

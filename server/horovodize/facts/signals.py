@@ -19,17 +19,20 @@ class Signals:
         self.module = module
         self._handlers: set[ast.AST] | None = None
 
+    @property
+    def are_handled(self) -> bool:
+        """Whether there is a handler at all."""
+        return bool(self.module.calls_of(_SETTING))
+
     def sets(self, b: Binding) -> bool:
         """Whether a binding is made when a signal comes: in a handler, or in a function that one calls."""
-        if b.kind not in _BOUND or not self.module.calls_of(_SETTING):
+        if b.kind not in _BOUND or not self.are_handled:
             return False
         return self.module.syntax.function(b.statement) in self.handlers
 
     def sets_event(self, call: ast.Call) -> bool:
         """Whether a call asks for an event that a handler sets: `stop.is_set()`."""
-        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "is_set"):
-            return False
-        if not self.module.calls_of(_SETTING):
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "is_set") or not self.are_handled:
             return False
         asked = ast.unparse(call.func.value)
         return any(
