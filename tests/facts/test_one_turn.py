@@ -22,6 +22,9 @@ SLICES = "X[at : at + 64], Y[at : at + 64]"
         "n = X.shape[0]\n" + WHILE.format(test="< n", rows=SLICES, step=80),
         WHILE.format(test="* 64 < 64", rows="X[at * 64 : (at + 1) * 64], Y[at * 64 : (at + 1) * 64]", step=1),
         "one = X[np.newaxis]\n" + WHILE.format(test="< one.shape[0]", rows="one[at], Y", step=1),
+        "both = [e[np.newaxis] for e in load()]\n"
+        + WHILE.format(test="< both[0].shape[0]", rows="both[0][at : at + 1], Y", step=1),
+        "one = np.expand_dims(load(), axis=0)\n" + WHILE.format(test="< len(one)", rows="one[at], Y", step=1),
         ROUNDS + "    for at in range(0, 64, 64):\n        train_step(X[at : at + 64], Y[at : at + 64])\n",
     ],
 )
@@ -46,6 +49,9 @@ def test_a_session_that_is_fed_the_only_graph() -> None:
         WHILE.format(test="<= 64", rows=SLICES, step=64),
         WHILE.format(test="< number()", rows=SLICES, step=64),  # not seen
         "many = load()\n" + WHILE.format(test="< many.shape[0]", rows="many[at : at + 1], Y", step=1),
+        "both = [e[:, np.newaxis] for e in load()]\n"
+        + WHILE.format(test="< both[0].shape[0]", rows="both[0][at : at + 1], Y", step=1),
+        "many = np.expand_dims(load(), 1)\n" + WHILE.format(test="< len(many)", rows="many[at], Y", step=1),
         "at = 0\n"
         + ROUNDS
         + "    while at < 64:\n        train_step(X[at : at + 64], Y)\n        at += size\n",

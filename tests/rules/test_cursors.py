@@ -618,3 +618,65 @@ def test_a_cursor_that_comes_round_otherwise_is_left(moved: str) -> None:
         f"    {moved}\n"
     )
     assert "own_cursor" not in plan.text
+
+
+# ---------------------------------------------------------------------- loops of one turn
+
+GRAPHS = """
+    graphs = [g[np.newaxis] for g in load()]
+    size, end = 1, graphs[0].shape[0]
+    ins = [x]
+    for epoch in range(9):
+        i = 0
+        while i * size < {end}:
+            sess.run(train, {{p: g[i * size : (i + 1) * size] for p, g in zip(ins, graphs)}})
+            i += 1
+    """
+
+
+def test_a_loop_that_takes_one_turn_is_not_divided_and_keeps_its_rate() -> None:
+    """A graph is the only row of its array: all ranks trained on the same one, at size() times the rate."""
+    notes = undivided(GRAPHS.format(end="end"))
+    assert notes == [
+        "this loop takes one turn each time, so it is not divided: every rank trains on all of it"
+    ]
+    plan = plan_of(OPENED + textwrap.dedent(GRAPHS).format(end="end"))
+    assert "AdamOptimizer(0.1))" in plan.text
+
+
+def test_a_loop_that_may_take_more_turns_is_divided() -> None:
+    plan = plan_of(OPENED + textwrap.dedent(GRAPHS).format(end="len(rows)"))
+    assert "own_i = i * ranks + hvd.rank() % ranks" in plan.text
+
+
+# ---------------------------------------------------------------------- what can't be seen
+
+GIVEN = """
+    def train_on(source):
+        for step in range(500):
+            sess.run(train, {{x: {call}}})
+    {more}
+    """
+
+
+@pytest.mark.parametrize(
+    ("call", "more"),
+    [("source(32)", ""), ("source(32)", "train_on(pairs)"), ("pairs(32)", "from elsewhere import pairs")],
+)
+def test_what_gives_the_rows_of_a_session_and_is_not_seen_is_said(call: str, more: str) -> None:
+    """Each rank may get the same batches: nothing was said of it."""
+    plan = plan_of(OPENED + textwrap.dedent(GIVEN).format(call=call, more=more))
+    assert any("it can't be seen what gives these steps their data" in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("call", "more"),
+    [
+        ("source(32)", "train_on(lambda n: np.random.rand(n, 1))"),
+        ("next_batch(32)", "from elsewhere import next_batch"),
+        ("sample(32)", "from elsewhere import sample"),
+    ],
+)
+def test_rows_that_are_drawn_or_dealt_out_are_not(call: str, more: str) -> None:
+    plan = plan_of(OPENED + textwrap.dedent(GIVEN).format(call=call, more=more))
+    assert not any("it can't be seen what gives these" in n.message for n in plan.notes)

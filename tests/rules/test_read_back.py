@@ -294,6 +294,36 @@ def test_a_name_that_each_process_makes_for_itself_is_rank_0s(own: str) -> None:
     assert f"folder = {told}\n" in result.text
 
 
+SESSION = """\
+import time
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 1])
+loss = tf.reduce_mean(tf.layers.dense(x, 1))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+saver = tf.train.Saver()
+prefix = "./run_" + str(int(time.time())) + "/model"
+best = 0
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for epoch in range(4):
+        for i in range(20):
+            sess.run(train, {x: [[i]]})
+        best = epoch
+        saver.save(sess, prefix, global_step=epoch)
+"""
+
+
+@pytest.mark.parametrize("restored", ["prefix", "prefix + '-' + str(best)", "save_path=f'{prefix}-{best}'"])
+def test_a_session_restores_by_the_name_that_rank_0_gave(restored: str) -> None:
+    result = apply(f"{SESSION}    saver.restore(sess, {restored})\n", *RULES)
+    assert 'prefix = "./run_" + str(int(from_root(time.time()))) + "/model"\n' in result.text
+
+
+@pytest.mark.parametrize("restored", ["", "    saver.restore(sess, './best')\n"])
+def test_a_name_by_which_no_session_restores_is_each_process_s_own(restored: str) -> None:
+    assert "from_root(time.time())" not in apply(SESSION + restored, *RULES).text
+
+
 @pytest.mark.parametrize(
     "program",
     [

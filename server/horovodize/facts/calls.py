@@ -326,9 +326,9 @@ class Calls:
             ):  # an order by a number drawn for each
                 if isinstance(n, ast.Call) and self.draws.is_drawn(self.names.of(n.func) or ""):
                     step.ask(n, (), False)
-        elif name == "range" and not item.path:
+        elif name in ("range", "xrange") and not item.path:
             step.ask_all(call.args)
-        elif name in ("int", "float", "bool", "str", "abs", "round", "range"):
+        elif name in ("int", "float", "bool", "str", "abs", "round", "range", "xrange"):
             step.ask_all(call.args)
         else:
             step.ask_all(self._arguments(call), item.size)

@@ -25,6 +25,10 @@ class OneTurn:
     def __init__(self, module: Module, shapes: Shapes) -> None:
         self.module, self.shapes = module, shapes
 
+    def is_of(self, loop: ast.While) -> bool:
+        """Whether a loop takes one turn each time that it is come to."""
+        return any(self.counts(s) for s in loop.body)
+
     def counts(self, move: ast.AST) -> bool:
         """Whether a statement counts a loop's turns, `i += 1`, and the loop has one."""
         moved = added(move)

@@ -54,13 +54,24 @@ class Shapes:
         return shape[0] if shape else None
 
     def is_one_row(self, e: ast.expr) -> bool:
-        """Whether an expression is `x[np.newaxis]`, of whatever `x` is."""
-        given = [
-            o.node.slice if isinstance(o.node, ast.Subscript) else o.node
-            for o in self.module.values.origins(e)
-        ]
-        first = [i.elts[0] if isinstance(i, ast.Tuple) and i.elts else i for i in given]
-        return all(isinstance(i, ast.expr) and self._adds_axis(i) for i in first)
+        """Whether an expression is `x[np.newaxis]`, of whatever `x` is; or one of a list of such arrays."""
+        return self._is_one_row(e, _DEPTH)
+
+    def _is_one_row(self, e: ast.expr, depth: int) -> bool:
+        given = [o.node for o in self.module.values.origins(e)]
+        return depth > 0 and all(isinstance(n, ast.expr) and self._begins_with_one(n, depth) for n in given)
+
+    def _begins_with_one(self, e: ast.expr, depth: int) -> bool:
+        match e:
+            case ast.Subscript(value=listed, slice=ast.Constant(value=int())):
+                made = [o.node for o in self.module.values.origins(listed)]
+                return all(isinstance(n, ast.ListComp) and self._is_one_row(n.elt, depth - 1) for n in made)
+            case ast.Subscript(slice=ast.Tuple(elts=[first, *_])) | ast.Subscript(slice=first):
+                return self._adds_axis(first)
+            case ast.Call(args=[_, *_]) if self.module.names.of(e.func) == "numpy.expand_dims":
+                return self._axis(argument(e, "axis", 1)) == 0
+            case _:
+                return False
 
     def of(self, e: ast.expr, depth: int) -> Shape | None:
         """The shape of what an expression gives, the same wherever it comes from; None where that can't be seen."""

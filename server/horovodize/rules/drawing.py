@@ -67,7 +67,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
     if any(strong.scaling(draft, step) is not strong.Scaling.WEAK for step in driver.steps):
         return
     drawn = list(_drawn_in(draft, driver))
-    if not drawn and not draft.in_graph and not has_rows(driver) and _is_unseen(draft, driver):
+    if not drawn and not has_rows(driver) and _is_unseen(draft, driver):
         draft.note(rule, driver.loop, _UNSEEN)
     for call in drawn:
         if draft.was(call, Decided) or gives_rate(call) or _is_given_batch(draft, driver, call):
@@ -211,11 +211,15 @@ def _is_next(call: ast.Call) -> bool:
 
 def _is_unseen(draft: Draft, driver: Driver) -> bool:
     """Whether nothing is known of what feeds the steps of a loop: a function of a module that isn't read gives it."""
-    feeds = {draft.facts.steps.of(step).feed for step in driver.steps}
+    steps = [draft.facts.steps.of(step) for step in driver.steps]
+    if {step.feed for step in steps} != {Feed.UNSEEN} or feeding(draft).next_calls(driver):
+        return False
     fed = [a for step in driver.steps for a in arguments(step)]
-    calls = [o.node for a in fed for o in draft.values.origins(a) if isinstance(o.node, ast.Call)]
-    unread = [c for c in calls if draft.values.callee(c) is None and not _is_known(draft, c)]
-    return feeds == {Feed.UNSEEN} and bool(unread) and not feeding(draft).next_calls(driver)
+    given = [o.node for a in fed for o in draft.values.origins(a)]
+    if draft.in_graph:  # by names, in a dictionary
+        given = [step.node for step in steps if step.node is not step.site]
+    calls = [n for n in given if isinstance(n, ast.Call)]
+    return any(draft.values.callee(c) is None and not _is_known(draft, c) for c in calls)
 
 
 def _is_known(draft: Draft, call: ast.Call) -> bool:

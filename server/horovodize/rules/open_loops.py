@@ -8,6 +8,7 @@ from horovodize.catalogue import is_hook
 from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.cursors import cursors_of
 from horovodize.facts.exits import exits, tests
+from horovodize.facts.one_turn import OneTurn
 from horovodize.rules import cursors, loop_exits, resume, strong
 from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import Draft
@@ -20,6 +21,7 @@ from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
 _SAME_ROWS = "the last step is divided, but a count of this loop's own selects the rows, and all ranks would feed the same"
+_ONE_TURN = f"this loop takes one turn each time, so it is not divided: {EVERYTHING}"
 _UNCOUNTED = f"it can't be seen how many steps this loop takes, so it is not divided: {EVERYTHING}"
 
 
@@ -45,6 +47,13 @@ def divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
         )
         return
     if cursors.note_unsteady(draft, driver, found, draft.loop_rule):
+        return
+    if (
+        found
+        and OneTurn(draft.module, draft.facts.steps.shapes).is_of(loop)
+        and strong.leave_loop(draft, driver)
+    ):
+        draft.note(draft.loop_rule, loop.test, _ONE_TURN)
         return
     if found and hooked:
         return cursors.select_own(draft, driver, found, "", draft.loop_rule)

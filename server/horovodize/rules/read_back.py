@@ -15,9 +15,9 @@ from horovodize.rules.guards import Guarded, Guards, barrier, from_root
 from horovodize.rules.keras_callbacks import on_root as on_rank_0
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
-from horovodize.summary.files import Files, ReadBack
+from horovodize.summary.files import Access, Files, ReadBack
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.syntax import position
+from horovodize.summary.syntax import argument, position
 
 # What gives every process something else.
 _OWN = (
@@ -48,7 +48,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         if back.read.node in asked or _never_both(draft, back):
             continue
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
-        _tell_path(draft, outputs, guarded, back.read.path)
+        _tell_path(draft, outputs, guarded, _path_of(draft, back.read))
         temporary.tell_path(draft, guarded, back.read)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
         waited, shown = _waited(before, back), _taken_out(draft, guarded, place)
@@ -231,6 +231,14 @@ def _wait_inside(draft: Draft, guarded: Guarded, back: ReadBack, condition: ast.
             "C6", back.write.node, "Wait for rank 0's file", _WHY, [draft.after(last, lines, level=2)]
         )
     return True
+
+
+def _path_of(draft: Draft, read: Access) -> ast.expr | None:
+    """The path that is read; `saver.restore(sess, path)` gets a session before it."""
+    call = read.node
+    if isinstance(call, ast.Call) and draft.in_graph and draft.names.last(call.func) == "restore":
+        return argument(call, "save_path", 1) or read.path
+    return read.path
 
 
 def _tell_path(draft: Draft, outputs: Outputs, guarded: Guarded, path: ast.expr | None) -> None:

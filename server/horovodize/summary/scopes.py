@@ -344,8 +344,9 @@ class Scopes:
         return [b for f in found for b in self.links.followed(f)]
 
     def is_builtin(self, e: ast.expr) -> bool:
-        """Whether an expression is a name that Python itself gives its meaning: `len`, `print`."""
-        return isinstance(e, ast.Name) and hasattr(builtins, e.id) and not self.reaching(e)
+        """Whether an expression is a name that Python itself gives its meaning: `len`, `print`; in Python 2 `xrange`."""
+        known = isinstance(e, ast.Name) and (hasattr(builtins, e.id) or e.id == "xrange")
+        return known and not self.reaching(e)  # type: ignore[arg-type]
 
     def dominates(self, binding: Binding, use: ast.AST) -> bool:
         """Whether a binding must have run before a use, whichever branches were taken."""
