@@ -430,3 +430,38 @@ def test_a_rate_by_the_global_step_is_left_where_data_is_not_split() -> None:
 )
 def test_a_rate_by_the_global_step_of_an_estimator_goes_by_all_ranks_steps(train_op: str) -> None:
     assert "tf.cast(step, tf.float32) * hvd.size() / 500.0" in warmed(train_op)
+
+
+# ---------------------------------------------------------------------- rounds of training that end early
+
+ROUNDS = (
+    MODEL
+    + MADE
+    + "best = 9\nfor k in range(4):\n    e.train(f, steps=40)\n    found = e.evaluate(g)\n{}    best = found['loss']\n"
+)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "    if found['loss'] > best:\n        break\n",
+        "    if found['loss'] > best:\n        print('worse')\n        break\n",
+        "    if best < found['loss']:\n        exit()\n",
+    ],
+)
+def test_rounds_end_by_the_mean_of_what_the_ranks_measure(left: str) -> None:
+    """Each rank evaluates from a directory of its own, with averages of its own in batch norm: the others waited."""
+    text = plan_of(ROUNDS.format(left)).text
+    assert "mean_over_ranks(found['loss'])" in text.split("e.evaluate(g)")[1].split(":")[0]
+    assert "best = mean_over_ranks(found['loss'])" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if k > 2:\n        break\n",
+        "    if found['loss'] > best:\n        e.export_saved_model('m', r)\n",
+    ],
+)
+def test_rounds_that_all_ranks_take_alike_are_left(body: str) -> None:
+    assert "mean_over_ranks" not in plan_of(ROUNDS.format(body)).text

@@ -30,6 +30,7 @@ from horovodize.rules import estimator_input
 from horovodize.rules.checkpoint_reading import wait_before_reading
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, stop_together
+from horovodize.rules.lockstep import keep_in_step
 from horovodize.rules.optimizers import trained_optimizers, wrap
 from horovodize.rules.rule import Rule
 from horovodize.rules.session_config import pin_session
@@ -87,6 +88,7 @@ def apply(draft: Draft) -> None:
                 place_hooks(draft, "E1", hooks)
     _wrap_optimizers(draft, known)
     stop_together(draft, "E1")
+    keep_in_step(draft)
     if begins(draft, "E1"):
         for training in known.trainings:
             _divide_steps(draft, training)

@@ -92,7 +92,8 @@ def _ends_with_a_game(draft: Draft, loop: Loop) -> bool:
 def _sites(draft: Draft) -> set[ast.AST]:
     updates = {u.call for u in draft.sites.updates if u.step_of is None}
     runs = {run.call for run in draft.sites.graph.trainings}
-    return updates | runs | {f.call for f in draft.sites.fits}
+    trainings = {t.call for t in draft.sites.read_estimators.trainings}
+    return updates | runs | trainings | {f.call for f in draft.sites.fits}
 
 
 def _keep(draft: Draft, loop: Loop) -> None:
