@@ -465,3 +465,26 @@ def test_rounds_end_by_the_mean_of_what_the_ranks_measure(left: str) -> None:
 )
 def test_rounds_that_all_ranks_take_alike_are_left(body: str) -> None:
     assert "mean_over_ranks" not in plan_of(ROUNDS.format(body)).text
+
+
+# ---------------------------------------------------------------------- iterators of functions that input functions call
+
+CALLED = """\
+def read(folder, training):
+    d = tf.data.TFRecordDataset(folder).batch(32)
+    a, b = d.make_one_shot_iterator().get_next()
+    return a, b
+"""
+LAMBDA = "e.train(lambda: read('d', True))\n"
+
+
+def test_what_a_called_function_takes_from_its_iterator_is_divided() -> None:
+    plan = plan_of(MODEL + CALLED + MADE + LAMBDA)
+    assert "shard_records(tf.data.TFRecordDataset(folder))" in plan.text
+    assert not [n for n in plan.notes if "can't be seen what" in n.message]
+
+
+def test_what_evaluations_take_from_it_too_is_not() -> None:
+    plan = plan_of(MODEL + CALLED + MADE + LAMBDA + "e.evaluate(lambda: read('t', False))\n")
+    assert CALLED in plan.text
+    assert [n for n in plan.notes if "can't be seen what" in n.message]

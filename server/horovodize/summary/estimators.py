@@ -196,6 +196,12 @@ class Estimators:
             if self.syntax.inside(call, function):
                 iterated = [self._iterated(made) for made in self.values.calls(call.func.value)]
                 yield from (e for e in iterated if e is not None and pipelines.is_dataset(e))
+        for returned in self.values.returned(function):  # `lambda: input_fn(True)`
+            called = self.values.callee(returned) if isinstance(returned, ast.Call) else None
+            if isinstance(called, FUNCTIONS) and called is not function:
+                callers = self.values.callers(called)
+                if all(self.syntax.inside(c, function) for c in callers):  # no evaluation gets it, too
+                    yield from self._feeds(called, pipelines)
 
     def _iterated(self, call: ast.Call) -> ast.expr | None:
         """The dataset of an iterator: `ds.make_one_shot_iterator()`, `tf.data.make_one_shot_iterator(ds)`."""
