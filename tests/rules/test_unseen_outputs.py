@@ -26,7 +26,7 @@ images = model(x[:10])
         "save_images(images, 'out.png')",
         "save_images(images, 3)",
         "viz.saveAll(images)",
-        "dump(images)",
+        "dump(images, 'images.csv')",
         "display(images, save_to='images_%03d.png' % 3)",
         "display(images, n=3, save_path=folder)",
         "viz.plot_all(images, f'{3}.pdf')",
@@ -41,6 +41,7 @@ def test_rank_0_alone_calls_it(line: str) -> None:
     [
         "kept = save_images(images, 'out.png')",
         "display(images)",
+        "dump(images, log)",  # a file that is opened here: other ranks open the null device
         "display(images, save_to=None)",
         "show(images, title='out')",
         "embed(images, 'model.png')",

@@ -11,11 +11,11 @@ from horovodize.summary.module import Module
 
 # What these write is listed (`catalogue/effect_tables.py`).
 _LISTED = sys.stdlib_module_names | set(
-    "tensorflow keras horovod numpy matplotlib pandas scipy sklearn torch torchvision yaml ruamel toml simplejson ujson joblib "
+    "tensorflow keras horovod numpy matplotlib pandas scipy sklearn torch torchvision yaml oyaml ruamel toml simplejson ujson joblib "
     "dill cloudpickle h5py zarr PIL cv2 imageio skimage seaborn plotly IPython tqdm wandb mlflow".split()
 )
-_WRITES = re.compile(r"(save|write|dump|export)(_|[A-Z]|$)")
-_SHOWS = re.compile(r"(plot|draw|show|display|visuali[sz]e)(_|[A-Z]|$)")
+_WRITES = re.compile(r"(save|write|export)(_|[A-Z]|$)")
+_MAY_WRITE = re.compile(r"(dump|plot|draw|show|display|visuali[sz]e)(_|[A-Z]|$)")
 _SAVING = re.compile(r"^(save|out|output|export|dump)(_?(to|path|file|filename|name|dir|folder|as))?$")
 _PICTURE = re.compile(r"\.(png|jpe?g|gif|pdf|svg|eps|html|mp4|csv|txt)$")
 
@@ -30,7 +30,7 @@ def writes(module: Module, call: ast.Call) -> bool:
     last = name.rpartition(".")[2]
     if _WRITES.match(last):
         return True
-    return _SHOWS.match(last) is not None and (
+    return _MAY_WRITE.match(last) is not None and (
         any(map(_is_output, call.args)) or any(map(_is_output, call.keywords))
     )
 
