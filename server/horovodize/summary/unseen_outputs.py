@@ -11,8 +11,8 @@ from horovodize.summary.module import Module
 
 # What these write is listed (`catalogue/effect_tables.py`).
 _LISTED = sys.stdlib_module_names | set(
-    "tensorflow keras horovod numpy matplotlib pandas scipy sklearn torch torchvision yaml oyaml ruamel toml simplejson ujson joblib "
-    "dill cloudpickle h5py zarr PIL cv2 imageio skimage seaborn plotly IPython tqdm wandb mlflow".split()
+    "tensorflow keras horovod numpy matplotlib pandas scipy sklearn torch torchvision yaml oyaml ruamel toml simplejson "
+    "ujson joblib dill cloudpickle h5py zarr PIL cv2 imageio skimage seaborn plotly IPython tqdm wandb mlflow".split()
 )
 _WRITES = re.compile(r"(save|write|export)(_|[A-Z]|$)")
 _MAY_WRITE = re.compile(r"(dump|plot|draw|show|display|visuali[sz]e)(_|[A-Z]|$)")
