@@ -96,7 +96,7 @@ def test_the_number_of_such_an_event_counts_the_steps_of_all_ranks() -> None:
 
 NESTED = (
     "for i in range(100000):\n    step(*draw())\n    if i % 1000 == 0:\n        n += 1\n        if {}:\n"
-    "            save(i)\n"
+    "            mark(i)\n"
 )
 
 

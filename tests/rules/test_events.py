@@ -648,7 +648,7 @@ def test_an_event_comes_no_earlier_than_what_it_reads(shown: str, least: int) ->
 
 # ---------------------------------------------------------------------- events inside events
 
-INNER = "for i in range(6001):\n    step(*draw())\n    if i % 50 == 0:\n        note(i)\n        if {}:\n            save(i)\n"
+INNER = "for i in range(6001):\n    step(*draw())\n    if i % 50 == 0:\n        note(i)\n        if {}:\n            mark(i)\n"
 
 
 @pytest.mark.parametrize(
@@ -664,14 +664,14 @@ INNER = "for i in range(6001):\n    step(*draw())\n    if i % 50 == 0:\n        
     ],
 )
 def test_an_event_inside_another_comes_with_it(inner: str, divided: str) -> None:
-    plan = plan_of(TAPE + "from feeds import draw, note, save\nj = 3\n" + INNER.format(inner))
+    plan = plan_of(TAPE + "from feeds import draw, mark, note\nj = 3\n" + INNER.format(inner))
     assert f"if {divided}:\n" in plan.text
 
 
 def test_of_several_around_it_the_outermost_counts() -> None:
-    inside = "            note(2)\n            if i % 1000 == 0:\n                save(i)\n"
-    code = INNER.format("i % 100 == 0").replace("            save(i)\n", inside)
-    text = plan_of(TAPE + "from feeds import draw, note, save\n" + code).text
+    inside = "            note(2)\n            if i % 1000 == 0:\n                mark(i)\n"
+    code = INNER.format("i % 100 == 0").replace("            mark(i)\n", inside)
+    text = plan_of(TAPE + "from feeds import draw, mark, note\n" + code).text
     assert "if i % (2 * max(1, 50 // hvd.size())) == 0:" in text
     assert "if i % (20 * max(1, 50 // hvd.size())) == 0:" in text
 
@@ -688,7 +688,7 @@ def test_of_several_around_it_the_outermost_counts() -> None:
 def test_events_inside_others_by_numbers_that_are_not_known(inner: str, divided: str) -> None:
     """Each divided by itself, they would meet more seldom, or never."""
     code = (
-        "import sys\nfrom feeds import draw, note, save\noften, keep = int(sys.argv[1]), int(sys.argv[2])\n"
+        "import sys\nfrom feeds import draw, mark, note\noften, keep = int(sys.argv[1]), int(sys.argv[2])\n"
     )
     plan = plan_of(TAPE + code + INNER.replace("50", "often").format(inner))
     assert f"if {divided}:\n" in plan.text

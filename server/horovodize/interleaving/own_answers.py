@@ -27,6 +27,7 @@ _SAMPLER = "DistributedSampler"
 _ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")
 _LENGTHS = 4  # names that a length is looked for behind
 _DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
+_SIZES = ("size", "shape", "numel", "dim", "ndim", "cardinality")
 
 
 class Taken(Enum):
@@ -55,8 +56,10 @@ class OwnAnswers:
         return self._tests[test]
 
     def is_own_value(self, e: ast.expr) -> bool:
-        """Whether a value is surely another one on each rank, whichever way each has come to it."""
-        return self._of(e, self.facts.uniform.of_values.reasons(e)) is Taken.OWN
+        """Whether a value is surely another one on each rank, whichever way each has come to it. How many batches a share has
+        is the same on all."""
+        own = self._of(e, self.facts.uniform.of_values.reasons(e)) is Taken.OWN
+        return own and not self._asks_how_many(e)
 
     def is_mode(self, test: ast.expr) -> bool:
         """Whether a test asks for nothing but how the script was started, or on how many ranks."""
@@ -159,7 +162,7 @@ class OwnAnswers:
         for n in ast.walk(e):
             if any(self.facts.module.syntax.inside(n, d) for d in divided):
                 continue
-            if isinstance(n, ast.Attribute) and n.attr in ("size", "shape", "numel", "dim", "ndim"):
+            if isinstance(n, ast.Attribute) and n.attr in _SIZES:
                 if (self.facts.module.names.of(n) or "").startswith("horovod."):
                     continue
                 return True

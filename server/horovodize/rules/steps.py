@@ -3,7 +3,8 @@
 What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so do `validation_steps`, and epochs that are made of a number of
                steps and the length of what is divided (`steps / len(ds)`); beside them, for Keras 3, `steps_per_execution`,
                which would go beyond the end of an epoch. Where an epoch is one step, the epochs are divided. Of a
-               `Sequence`, and of a generator that yields the same everywhere, rank r takes the batches r, r + size(), … In hand-written loops
+               `Sequence`, and of a generator that yields the same everywhere, rank r takes the batches r, r + size(), … In
+               hand-written loops
                `dataset.take(n)` and `range(n)` are divided likewise; where the loop's variable selects the batch, and in
                loops over batches of another kind, rank r again takes the batches r, r + size(), …; so where a loop selects
                by a variable that it moves on itself (`x[i : i + n]; i += n`). What deals out batches one after another
