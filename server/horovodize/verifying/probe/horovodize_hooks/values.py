@@ -6,6 +6,8 @@ import gc
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 most = 0  # so many values of a variable are kept, evenly spread; 0: all
 
 
@@ -29,8 +31,8 @@ def _spread(array: Any) -> Any:
 
 
 def scalar(value: Any) -> float:
-    """A tensor, variable, NumPy value or number as a float."""
-    return float(value.numpy() if hasattr(value, "numpy") else value)
+    """A tensor, variable, NumPy value or number as a float; of a metric with a number for each class, their mean."""
+    return float(np.mean(value.numpy() if hasattr(value, "numpy") else value))
 
 
 def instances(cls: type | tuple[type, ...]) -> list[Any]:
