@@ -41,7 +41,10 @@ def test_what_callbacks_do_with_epochs_of_one_step_is_asked() -> None:
     assert any("what its callbacks do with each epoch" in d for d in doubts(plan, "K4", "G4"))
 
 
-@pytest.mark.parametrize("given", ["steps_per_epoch=1", "epochs=1, steps_per_epoch=1"])
+@pytest.mark.parametrize(
+    "given",
+    ["steps_per_epoch=1", "epochs=1, steps_per_epoch=1", "epochs=90, steps_per_epoch=1, initial_epoch=30"],
+)
 def test_one_step_for_each_call_is_asked_about(given: str) -> None:
     plan = plan_of(FIT.format(given))
     assert f"model.fit(ds, {given}," in plan.text

@@ -252,6 +252,11 @@ def test_loops_that_draw_their_batches_are_shortened(before: str, after: str, dr
     check(head, f"for i in {before}{body}", f"for i in {after}{body}")
 
 
+def test_a_range_whose_keyword_says_how_it_counts_is_not_taken_for_one_by_ones() -> None:
+    loop = TAPE + "for i in tf.range(1, n, delta=2):\n    x, y = draw(32)\n    step(x, y)\n"
+    assert "tf.range(1, n, delta=2)" in plan_of(loop).text
+
+
 @pytest.mark.parametrize(
     "body",
     [

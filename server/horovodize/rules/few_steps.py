@@ -26,7 +26,8 @@ _ONE_EACH = (
 def divide_epochs(draft: Draft, call: ast.Call, steps: ast.expr, epochs: ast.expr | None) -> bool:
     """Divides the epochs of a `fit` whose epochs have one step each. Whether that, or a question, is all there is to do."""
     constant = feeding(draft).kinds.constant
-    if constant(steps) != 1 or is_none(epochs) or epochs is None or constant(epochs) == 1:
+    resumes = not is_none(argument(call, "initial_epoch"))  # at an epoch of as many as there were alone
+    if constant(steps) != 1 or resumes or is_none(epochs) or epochs is None or constant(epochs) == 1:
         return are_one(draft, "K4", steps)
     change_count(draft, "K4", epochs, _DIVIDE, _WHY)
     if not is_none(argument(call, "callbacks", 5)):

@@ -65,7 +65,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return
     traced, indexed = draft.drive.in_traced(driver.loop), driver.indexed and _selects(draft, driver, e)
-    single = isinstance(e, ast.Call) and called and len(e.args) == 1
+    single = isinstance(e, ast.Call) and called and len(e.args) == 1 and _counts_by_ones(draft, e)
     if single and isinstance(e, ast.Call) and not indexed:
         _keep_last(draft, driver, e.args[0], 0, rule)
         _divide_count(draft, e.args[0], rule)
@@ -166,9 +166,14 @@ def _is_used_again(draft: Draft, e: ast.expr) -> bool:
     )  # fmt: skip
 
 
+def _counts_by_ones(draft: Draft, e: ast.Call) -> bool:
+    """Whether no keyword changes what a range counts: those of `trange` say how its bar looks, `delta` of `tf.range` does."""
+    return not e.keywords or draft.names.last(e.func) == "trange"
+
+
 def counts_from(draft: Draft, e: ast.expr) -> ast.Call | None:
     """`range(1, n)`, from some number on, one by one."""
-    if not isinstance(e, ast.Call) or len(e.args) != 2:
+    if not isinstance(e, ast.Call) or len(e.args) != 2 or not _counts_by_ones(draft, e):
         return None
     return e if draft.names.last(e.func) in ("range", "trange", "xrange") else None
 

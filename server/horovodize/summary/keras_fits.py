@@ -15,7 +15,7 @@ _FIT_KEYWORDS = {
     "validation_split", "validation_steps", "verbose",
 }  # fmt: skip
 _NOT_A_MODEL = re.compile(
-    r"^(sklearn|scipy|xgboost|lightgbm|catboost|statsmodels|pmdarima|f?b?prophet|arch|gensim|hmmlearn|lifelines|surprise|implicit"
+    r"^(scipy|catboost|statsmodels|pmdarima|(fb)?prophet|gensim|hmmlearn|lifelines|surprise|implicit"
     r"|lightfm|umap|hdbscan|imblearn|pyod|sktime|tslearn|skopt|torch|cuml|pyspark|h2o|category_encoders|mlxtend|nltk|cv2)\."
     r"|(sklearn|xgboost|lightgbm)\b|(Scaler|Encoder|Binarizer|Tokenizer|Generator|Vectorizer|Vectorization"
     r"|Lookup|Normalization|PCA|KMeans|TSNE|Imputer)$"
