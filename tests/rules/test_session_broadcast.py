@@ -809,3 +809,18 @@ def test_a_function_that_is_left_without_training_is_sent_once() -> None:
         + "sess = tf.Session()\nmain(sess)\n"
     ).text
     assert found.count("broadcast_global_variables") == 1
+
+
+def test_a_second_default_session_gets_variables_of_its_own() -> None:
+    """After the first `with` there is no default session: rank 0's variables are sent where each initialises its own."""
+    graph = (
+        "graph = tf.Graph()\nwith graph.as_default():\n    x = tf.placeholder(tf.float32, [None])\n    w = tf.Variable(0.0)\n"
+        "    train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.square(x * w - 1.0)))\n"
+        "with tf.Session(graph=graph) as sess:\n    tf.global_variables_initializer().run()\n"
+        "    for i in range(100):\n        sess.run(train, {x: rows[i * 8:(i + 1) * 8]})\n"
+    )
+    text = plan_of(
+        f"import numpy as np\nimport tensorflow.compat.v1 as tf\nrows = np.load('rows.npy')\n{graph}{graph}"
+    ).text
+    assert text.count("    hvd.broadcast_global_variables(root_rank=0).run()\n") == 2
+    assert "\nhvd.broadcast_global_variables" not in text

@@ -46,6 +46,9 @@ ARRAY_METHODS = {"reshape", "astype", "transpose", "flatten", "ravel", "squeeze"
 SELECTING = {"gather", "gather_nd", "take", "boolean_mask", "dynamic_slice", "slice", "choice"}
 LIBRARIES = ("tensorflow", "numpy", "math", "keras", "tf_keras", "sklearn", "scipy", "pandas", "tensorflow_probability",
               "tensorflow_addons", "operator", "builtins")  # fmt: skip
+# libraries that read arrays from files, and know nothing of graphs
+READERS = ("pickle.load", "cPickle.load", "_pickle.load", "six.moves.cPickle.load", "joblib.load", "dill.load", "h5py.File",
+           "cv2.imread", "imageio.", "PIL.Image.open", "skimage.io.")  # fmt: skip
 
 
 def is_random(name: str) -> bool:

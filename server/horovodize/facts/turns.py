@@ -27,6 +27,7 @@ from horovodize.facts.turn_calls import (
     MEASURES,
     OF_DATA,
     ORDERS,
+    READERS,
     SELECTING,
     SUMMARIES,
     WEIGHTS,
@@ -415,9 +416,27 @@ class Turns:
             return self._collected(e, context)
         if isinstance(callee, ast.ClassDef):
             return Part.NUMBER, ()
+        if self.graph and name.startswith(READERS):
+            return Part.ROWS, (e,)  # what they read, the graph is built with
+        if self.graph and name.startswith("tensorflow") and last == "constant":
+            return self._held(e, given, context)
         if name.startswith(LIBRARIES) or self.module.scopes.is_builtin(e.func):
             return self._pure(e, given, context, last)
         return self._unknown(e, given, context, last)
+
+    def _held(
+        self, e: ast.Call, given: list[ast.expr], context: Context
+    ) -> tuple[Part, tuple[ast.expr, ...]]:
+        """`tf.constant(rows)`, of what isn't seen: whatever it is, the graph holds it as it is."""
+        unseen, vague = dict(self.unseen), set(self.vague)
+        part, places = self._pure(e, given, context, "constant")
+        loose = [v for v in self.vague if v not in vague]
+        if part is not Part.UNSEEN and not loose:
+            return part, places
+        self.unseen = unseen
+        for v in loose:
+            del self.vague[v]  # what is fixed and this hold one dictionary
+        return Part.ROWS, (e,)
 
     def _collected(self, e: ast.Call, context: Context) -> tuple[Part, tuple[ast.expr, ...]]:
         found = [self._part(v, context.elsewhere(v, self.syntax)) for v in collected(self.module, e)]

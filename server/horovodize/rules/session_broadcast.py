@@ -36,8 +36,8 @@ from horovodize.rules.graph_broadcast import after_session_loops, send_after
 from horovodize.rules.rule import Rule
 from horovodize.rules.session_names import Session, in_caller
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.graph import Run
-from horovodize.summary.syntax import LOOPS, Loop, position
+from horovodize.summary.graph import Run, made_default
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
@@ -127,10 +127,25 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
 
 def _same_session(draft: Draft, one: Run, other: Run) -> bool:
     """Whether two runs may be of one session."""
-    if one.session is None or other.session is None:
-        return True
-    opened = [draft.sites.graph.opened(s) for s in (one.session, other.session)]
+    opened = [_opened(draft, run) for run in (one, other)]
     return not all(opened) or bool(opened[0] & opened[1])
+
+
+def _opened(draft: Draft, run: Run) -> set[ast.Call]:
+    """Where the session of a run is opened; of the default one, by the `with` around it. Nothing where that can't be seen."""
+    graph = draft.sites.graph
+    if run.session is not None:
+        return set(graph.opened(run.session))
+    for around in draft.syntax.ancestors(run.call):
+        if isinstance(around, FUNCTIONS):
+            break
+        for item in reversed(around.items) if isinstance(around, ast.With) else ():
+            session = made_default(item.context_expr) or item.context_expr
+            if found := graph.opened(session):
+                return set(found)
+            if graph.is_session(session):
+                return set()
+    return set()
 
 
 def _meet(

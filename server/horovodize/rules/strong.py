@@ -322,6 +322,9 @@ def _without_rows(step: Step) -> str:
 def _share(draft: Draft, rule: str, step: Step) -> None:
     if not draft.options.split_data or not draft.once("share rows", step.site):
         return
+    if _is_held(draft, step):
+        draft.note(rule, step.site, _PART_OF_THE_GRAPH)
+        return
     fixed = row_sizes.made_for_one_number(draft, step)
     if fixed is not None:
         draft.note(rule, fixed, _FOR_THESE_ROWS if step.over is Over.COUPLED else _FOR_ONE_NUMBER)
@@ -330,9 +333,6 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
     if hindrance is not None:
         node, message = hindrance
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
-        return
-    if stays_whole(draft, step):
-        draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
     draft.note(rule, step.site, _CHOSEN)
     for placeholder, edit in row_sizes.to_open(draft, step):
@@ -370,11 +370,13 @@ def _divide_before(draft: Draft, rule: str, step: Step, rows: ast.expr, names: s
 
 
 def stays_whole(draft: Draft, step: Step) -> bool:
-    """Whether rows are not divided: the program is made for their number, or they are constants of a graph. Where those of one
-    rank are zeros, TensorFlow folds the gradient, and with it the collective, into a constant: that rank would leave the others
-    waiting."""
-    if row_sizes.made_for_one_number(draft, step) is not None:
-        return True
+    """Whether rows are not divided: the program is made for their number, or they are constants of a graph."""
+    return row_sizes.made_for_one_number(draft, step) is not None or _is_held(draft, step)
+
+
+def _is_held(draft: Draft, step: Step) -> bool:
+    """Whether the rows of a step are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient, and
+    with it the collective, into a constant: that rank would leave the others waiting."""
     return draft.in_graph and any(
         not draft.syntax.inside(rows, step.site) and not isinstance(draft.syntax.parent.get(rows), ast.Dict)
         for rows in step.rows
