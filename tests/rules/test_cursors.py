@@ -663,10 +663,10 @@ GIVEN = """
     ("call", "more"),
     [("source(32)", ""), ("source(32)", "train_on(pairs)"), ("pairs(32)", "from elsewhere import pairs")],
 )
-def test_what_gives_the_rows_of_a_session_and_is_not_seen_is_said(call: str, more: str) -> None:
-    """Each rank may get the same batches: nothing was said of it."""
+def test_what_gives_the_rows_of_a_session_and_is_not_seen_is_asked_about(call: str, more: str) -> None:
+    """Each rank may get the same batches, or all of the data: nothing was said of it."""
     plan = plan_of(OPENED + textwrap.dedent(GIVEN).format(call=call, more=more))
-    assert any("it can't be seen what gives these steps their data" in n.message for n in plan.notes)
+    assert any("it can't be seen what gives these steps their data" in c.doubt for c in plan.changes)
 
 
 @pytest.mark.parametrize(
@@ -679,4 +679,4 @@ def test_what_gives_the_rows_of_a_session_and_is_not_seen_is_said(call: str, mor
 )
 def test_rows_that_are_drawn_or_dealt_out_are_not(call: str, more: str) -> None:
     plan = plan_of(OPENED + textwrap.dedent(GIVEN).format(call=call, more=more))
-    assert not any("it can't be seen what gives these" in n.message for n in plan.notes)
+    assert not any("it can't be seen what gives these" in c.doubt for c in plan.changes)

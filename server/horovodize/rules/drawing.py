@@ -37,8 +37,8 @@ ORDER = (
     "must do so alike on all ranks"
 )
 _UNSEEN = (
-    "it can't be seen what gives these steps their data: unless that draws at random, every rank gets the same batches, and "
-    "trains on 1/size() of them"
+    "it can't be seen what gives these steps their data: unless that draws at random, every rank gets the same batches, or all "
+    "of the data, with a rate for size() of them"
 )
 _FIRST = (
     "this begins the generator again in each step, and takes its first batch: if that is always the same, all ranks train on "
@@ -53,6 +53,7 @@ _YIELDS = (ast.Yield, ast.YieldFrom)
 _QUEUES = ("Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "JoinableQueue")
 _DEPTH = 3
 _FAR = 2000  # nodes that what a step is taken on is made of
+_WHY_UNSEEN = "Ranks that train on the same rows train something else at size() times the rate."
 _WHY = "Dealt in the same order on every rank, the batches would be the same; so each rank takes its own."
 
 
@@ -68,7 +69,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
         return
     drawn = list(_drawn_in(draft, driver))
     if not drawn and not has_rows(driver) and _is_unseen(draft, driver):
-        draft.note(rule, driver.loop, _UNSEEN)
+        draft.ask(rule, driver.loop, "Check what gives these steps their data", _WHY_UNSEEN, _UNSEEN)
     for call in drawn:
         if draft.was(call, Decided) or gives_rate(call) or _is_given_batch(draft, driver, call):
             continue
