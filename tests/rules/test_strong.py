@@ -80,7 +80,7 @@ def test_rows_that_are_part_of_the_graph_stay_whole_and_are_averaged() -> None:
 def test_rows_that_were_read_while_the_graph_was_built_are_part_of_it(rows: str) -> None:
     """What pickle gives isn't seen; the graph holds it, whatever it is, and each step sees all of it."""
     plan = plan_of(
-        "import pickle\nimport tensorflow.compat.v1 as tf\nwith open('rows.pickle', 'rb') as f:\n    rows = pickle.load(f)['x']\n"
+        "import pickle\nimport tensorflow.compat.v1 as tf\nwith open('r.pickle', 'rb') as f:\n    rows = pickle.load(f)['x']\n"
         f"x = {rows}\nw = tf.Variable(tf.zeros([1]))\nloss = tf.reduce_mean(tf.square(x * w - 1.0))\n"
         "train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)\nsess = tf.Session()\n"
         "sess.run(tf.global_variables_initializer())\nfor step in range(100):\n    sess.run(train)\n"
@@ -92,7 +92,7 @@ def test_rows_that_were_read_while_the_graph_was_built_are_part_of_it(rows: str)
 
 def test_what_a_graph_holds_beside_rows_that_are_fed_is_no_batch() -> None:
     plan = plan_of(
-        "import pickle\nimport numpy as np\nimport tensorflow.compat.v1 as tf\nwords = pickle.load(open('words.pickle', 'rb'))\n"
+        "import pickle\nimport numpy as np\nimport tensorflow.compat.v1 as tf\nwords = pickle.load(open('w.pickle', 'rb'))\n"
         "rows = np.load('rows.npy')\ntable = tf.constant(words)\nx = tf.placeholder(tf.int32, [None])\n"
         "w = tf.Variable(tf.zeros([1]))\nloss = tf.reduce_mean(tf.square(tf.nn.embedding_lookup(table, x) * w - 1.0))\n"
         "train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)\nsess = tf.Session()\n"

@@ -375,8 +375,8 @@ def stays_whole(draft: Draft, step: Step) -> bool:
 
 
 def _is_held(draft: Draft, step: Step) -> bool:
-    """Whether the rows of a step are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient, and
-    with it the collective, into a constant: that rank would leave the others waiting."""
+    """Whether the rows of a step are constants of a graph. Where those of one rank are zeros, TensorFlow folds the gradient,
+    and with it the collective, into a constant: that rank would leave the others waiting."""
     return draft.in_graph and any(
         not draft.syntax.inside(rows, step.site) and not isinstance(draft.syntax.parent.get(rows), ast.Dict)
         for rows in step.rows
