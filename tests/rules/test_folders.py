@@ -144,3 +144,16 @@ def test_a_folder_made_to_write_into_stays_with_what_is_written() -> None:
                 model.save("out/m")
         """,
     )
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["Path('out').parent.joinpath('a')", "Path(__file__).resolve().parent.joinpath('a').with_suffix('.b')"],
+)
+def test_a_folder_beside_another_is_made_on_every_rank(folder: str) -> None:
+    made = f"folder = {folder}\nfolder.mkdir(parents=True, exist_ok=True)\n"
+    turns(made, made)
+
+
+def test_a_folder_that_is_named_by_the_time_is_rank_0s() -> None:
+    made_by_rank_0("Path('out').joinpath(str(time.time())).mkdir()\n")

@@ -772,3 +772,33 @@ def test_a_start_that_is_read_when_all_was_sent_beside_an_end_by_a_mean(start: s
     assert not plan.notes
     assert "measured = mean_over_ranks(" in plan.text
     assert f"for epoch in range({start}, 10):" in plan.text
+
+
+OWN_COUNT = """\
+import numpy as np
+rows = np.load('rows.npy')
+class Trainer:
+    def __init__(self):
+        self.epoch = 0
+    def train(self, turns):
+        for k in range(self.epoch, self.epoch + turns):
+            step(*draw(32))
+            {count}
+            if {event}:
+                keep(self.epoch)
+Trainer().train(100)
+"""
+
+
+def test_a_count_that_a_loop_begins_at_goes_on_as_its_number_does() -> None:
+    """A GAN counted its steps so and named pictures by them: every picture had the number of a rank's steps."""
+    text = plan_of(HEAD + OWN_COUNT.format(count="self.epoch += 1", event="self.epoch % 10 == 0")).text
+    assert "range(self.epoch, self.epoch + turns, hvd.size())" in text
+    assert "self.epoch += hvd.size()\n" in text
+    assert "self.epoch % 10 < hvd.size()" in text
+
+
+@pytest.mark.parametrize("count", ["self.seen = k", "self.epoch = k", "self.other += 2"])
+def test_what_does_not_count_on_from_there_stays(count: str) -> None:
+    text = plan_of(HEAD + OWN_COUNT.format(count=count, event="k > 3")).text
+    assert f"            {count}\n" in text

@@ -70,7 +70,7 @@ _PURE = set(
     "copy astype reshape sum mean min max all any tolist read_value value index count as_list total_seconds group groups "
     "match search read readline readlines flatten dot round std transpose argmax argmin isdigit title capitalize zfill "
     "encode decode pop popleft findall partition rpartition to_dict as_dict as_posix is_integer bit_length get_shape "
-    "difference union intersection".split()
+    "difference union intersection joinpath with_name with_suffix with_stem relative_to".split()
 )
 
 _COUNTING = (

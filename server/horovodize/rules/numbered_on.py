@@ -66,6 +66,7 @@ def deal_out(
         draft.note(rule, start, STORED)
     else:
         resume.begin_after(draft, start)
+        resume.count_on(draft, start, driver)
     # a turn has the number of the last of its steps, or that of the first
     before, after = (
         ("(", f" - {SIZE} + 1 + {RANK})") if is_next else ("min(", f" + {RANK}, {_last(draft, stop)})")

@@ -215,6 +215,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         edits = [draft.add_argument(numbers, SIZE, level=-1)]
         draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
         resume.begin_after(draft, start)
+        resume.count_on(draft, start, driver)
     else:
         draft.decide(stop, Divided(rule))
         draft.divided = True

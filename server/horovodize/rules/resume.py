@@ -330,6 +330,14 @@ def begin_after(draft: Draft, start: ast.expr) -> None:
             _go_on(draft, o.node.right)
 
 
+def count_on(draft: Draft, start: ast.expr, driver: Driver) -> None:
+    """`range(self.step, n, hvd.size())`, in which `self.step += 1` counts the turns: it goes on as the loop's number does, for
+    what reads it and for the next loop that begins there."""
+    counter = draft.facts.counters.of(start)
+    if counter is not None and counter.kind is CounterKind.NUMBER and driver in counter.drivers:
+        _stride(draft, counter)
+
+
 def begins_after(draft: Draft, start: ast.expr) -> bool:
     """Whether a loop goes on from `last + 1`, also where it begins."""
     return all(map(_is_next, draft.values.origins(start)))
