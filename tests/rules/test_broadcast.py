@@ -588,3 +588,38 @@ def test_statistics_of_a_critic_are_sent_once_the_loop_ends_and_not_in_each_of_i
     sent = "hvd.broadcast_variables({}.non_trainable_variables, root_rank=0)\n"
     assert text.endswith("\n" + sent.format("critic") + sent.format("maker"))
     assert text.count("non_trainable_variables") == 2
+
+
+SONNET = """\
+import sonnet as snt
+import tensorflow as tf
+net = snt.nets.MLP([16, 1])
+opt = snt.optimizers.{made}
+{traced}
+def step(a, b):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(net(a) - b))
+    params = net.trainable_variables
+    opt.apply(tape.gradient(loss, params), params)
+    return loss
+{loop}
+def train(data):
+    for a, b in data:
+        step(a, b)
+train(tf.data.Dataset.from_tensor_slices((x, y)).batch(8))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "scaled"), [("SGD(0.1)", "SGD(0.1 * hvd.size())"), ("Adam(rate)", "Adam(rate * hvd.size())")]
+)
+def test_variables_of_sonnets_optimizers_are_a_property(made: str, scaled: str) -> None:
+    """They were called, which is an error after the first step."""
+    plan = plan_of(SONNET.format(made=made, traced="@tf.function", loop=""))
+    assert "[*net.variables, *opt.variables]" in plan.text
+    assert scaled in plan.text
+    assert all(change.sure for change in plan.changes)
+
+
+def test_in_a_traced_loop_nothing_tells_which_of_sonnets_steps_is_the_first() -> None:
+    refused(SONNET.format(made="SGD(0.1)", traced="", loop="@tf.function"), "HVD006", "count no steps")

@@ -69,6 +69,7 @@ def test_fits_of_keras_models(source: str, fits: list[str]) -> None:
         TF + "from statsmodels.tsa.arima.model import ARIMA\nm = ARIMA(x)\nm = m.fit(maxiter=9)\nm.compile()",
         TF + "from unseen import Model as M\nm = M(x)\nm = m.fit()\nm.compile(loss='mse')",
         TF + "import xgboost as xgb\nm = xgb.XGBClassifier()\nm.fit(x, y, verbose=True)",
+        TF + "from darts.models import NHiTSModel\nm = NHiTSModel(24, 12)\nm.fit(x, epochs=50)",
         TF + "something.fit(x, y)",
         TF + "popt, _ = curve.fit(f, x)",
         TF + "fit(x, epochs=3)",

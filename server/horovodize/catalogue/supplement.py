@@ -6,6 +6,7 @@ Everything that 2.15 knows is generated (``generate.py``); each name here stands
 from __future__ import annotations
 
 _KERAS = "tensorflow.keras."
+SONNET = "sonnet.optimizers."
 _V1 = "tensorflow.compat.v1."
 _OPTIMIZER = _KERAS + "optimizers.Optimizer"
 _V1_OPTIMIZER = _V1 + "train.Optimizer"
@@ -142,6 +143,16 @@ CLASSES: dict[str, tuple[str, str]] = {
             "Lookahead": "optimizer, sync_period=6, slow_step_size=0.5",
             "MovingAverage": "optimizer, average_decay=0.99",
             "SWA": "optimizer, start_averaging=0, average_period=10",
+        }.items()
+    },
+    # Sonnet's optimizers: `apply(gradients, variables)`; their variables are a property, and none counts steps.
+    **{
+        f"{SONNET}{name}": (_OPTIMIZER, parameters)
+        for name, parameters in {
+            "SGD": "learning_rate, name=None",
+            "Momentum": "learning_rate, momentum, use_nesterov=False, name=None",
+            "RMSProp": "learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, centered=False, name=None",
+            "Adam": f"{_RATE}, beta1=0.9, beta2=0.999, epsilon=1e-08, name=None",
         }.items()
     },
     # Horovod's callbacks, under both of the names that scripts import them by.

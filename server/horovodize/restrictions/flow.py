@@ -53,6 +53,7 @@ OPTIMIZER_MODULES = (
     "tensorflow.compat.v1.train",
     "tensorflow.train",
     "tensorflow_addons.optimizers",
+    "sonnet.optimizers",
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from horovodize.catalogue.supplement import SONNET
 from horovodize.rules import chosen_networks
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
@@ -17,6 +18,10 @@ from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function
 
 Way = tuple[Frame, ...]
 
+_UNCOUNTED = (
+    "rank 0's variables have to be sent after the first step, and in this traced loop nothing tells which that is: Sonnet's "
+    "optimizers count no steps; take the loop out of the `tf.function`"
+)
 _DRAWN = (
     "this gives another model each time it is read, and what this step trains is read once more to give all ranks the same "
     "weights; give the model a name on a line of its own first"
@@ -384,8 +389,18 @@ def _in_graph(draft: Draft, site: ast.Call, way: Way) -> Place | None:
         _awkward(draft, site, statement)
         return None
     assert isinstance(site.func, ast.Attribute)
+    if is_sonnets(draft, site.func.value):
+        draft.refuse("HVD006", site, _UNCOUNTED)
+        return None
     counter = f"{draft.module.text(site.func.value)}.iterations"
     return Place(statement, way, 0, None, in_graph=counter)
+
+
+def is_sonnets(draft: Draft, optimizer: ast.expr) -> bool:
+    """Whether an optimizer is one of Sonnet's, which has no method `variables`, and no `iterations`."""
+    return any(
+        name.startswith(SONNET) for c in draft.values.calls(optimizer) for name in draft.values.made_by(c)
+    )
 
 
 def _on_instance(draft: Draft, function: Function, line: str, flag: str) -> list[Edit]:

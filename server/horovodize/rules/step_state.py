@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from horovodize.rules.draft import Draft
-from horovodize.rules.step_place import Place
+from horovodize.rules.step_place import Place, is_sonnets
 from horovodize.summary.express_in_caller import lift, outwards
 from horovodize.summary.syntax import FUNCTIONS
 
@@ -224,7 +224,8 @@ def optimizer_text(draft: Draft, optimizer: ast.expr, place: Place) -> str:
     """The optimizer's variables. `variables()` works in every Keras 2 that Horovod 0.28 does (a property can be called)."""
     lifted = lift(draft.module, optimizer, place.way, place.depth)
     assert lifted is not None
-    return f"{ast.unparse(lifted)}.{variables_of_optimizer(draft)}"
+    known = "variables" if is_sonnets(draft, optimizer) else variables_of_optimizer(draft)
+    return f"{ast.unparse(lifted)}.{known}"
 
 
 def variables_of_optimizer(draft: Draft) -> str:

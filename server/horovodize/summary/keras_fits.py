@@ -16,7 +16,9 @@ _FIT_KEYWORDS = {
 }  # fmt: skip
 _NOT_A_MODEL = re.compile(
     r"^(scipy|catboost|statsmodels|pmdarima|(fb)?prophet|gensim|hmmlearn|lifelines|surprise|implicit"
-    r"|lightfm|umap|hdbscan|imblearn|pyod|sktime|tslearn|skopt|torch|cuml|pyspark|h2o|category_encoders|mlxtend|nltk|cv2)\."
+    r"|lightfm|darts|neuralforecast|neuralprophet|gluonts|(pytorch_)?lightning|fastai|skorch|autogluon|pytorch_tabnet"
+    r"|pytorch_forecasting|causalml|econml|umap|hdbscan|imblearn|pyod|sktime|tslearn|skopt|torch|cuml|pyspark|h2o"
+    r"|category_encoders|mlxtend|nltk|cv2)\."
     r"|(sklearn|xgboost|lightgbm)\b|(Scaler|Encoder|Binarizer|Tokenizer|Generator|Vectorizer|Vectorization"
     r"|Lookup|Normalization|PCA|KMeans|TSNE|Imputer)$"
 )
