@@ -170,6 +170,41 @@ def test_flowing_arrays_are_divided_where_they_start_to_flow() -> None:
     )
 
 
+def test_flowing_arrays_that_are_only_validated_on_are_divided_as_well() -> None:
+    """Batches of a sequence would be dealt out by a class of twenty lines."""
+    taken = "slice(hvd.rank(), len({}) // hvd.size() * hvd.size(), hvd.size())"
+    before = """\
+from keras.preprocessing.image import ImageDataGenerator
+x, y, v, w = np.zeros(900), np.zeros(900), np.zeros(90), np.zeros(90)
+gen = ImageDataGenerator()
+train = gen.flow(x, y, batch_size=3)
+held = gen.flow(v, w, batch_size=3)
+model.fit(train, steps_per_epoch=300, validation_data=held, validation_steps=30)
+"""
+    after = (
+        before.replace(
+            "train = gen.flow(x, y", f"share = {taken.format('x')}\ntrain = gen.flow(x[share], y[share]"
+        )
+        .replace("held = gen.flow(v, w", f"share = {taken.format('v')}\nheld = gen.flow(v[share], w[share]")
+        .replace("steps_per_epoch=300", "steps_per_epoch=300 // hvd.size()")
+        .replace("validation_steps=30", "validation_steps=max(1, 30 // hvd.size())")
+    )
+    check(KERAS, before, after)
+
+
+@pytest.mark.parametrize("more", ["for a, b in held:\n    print(a)\n", "other = held\n"])
+def test_flowing_arrays_that_something_else_takes_are_dealt_out_by_batches(more: str) -> None:
+    plan = divide(
+        KERAS
+        + "from keras.preprocessing.image import ImageDataGenerator\nx, y = np.zeros(900), np.zeros(900)\n"
+        + "held = ImageDataGenerator().flow(x, y, batch_size=3)\n"
+        + more
+        + "model.fit(x, y, validation_data=held, validation_steps=30)\n"
+    )
+    assert "flow(x, y" in plan.text
+    assert "ShardedSequence(held)" in plan.text
+
+
 def test_an_unseeded_split_is_the_same_on_all_ranks() -> None:
     head = KERAS + "from sklearn.model_selection import train_test_split\n"
     check(

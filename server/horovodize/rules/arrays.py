@@ -230,8 +230,31 @@ def _divide_flow(draft: Draft, fed: FitFeed) -> None:
             continue
         if fed.x is not call and not _only_here(draft, fed):
             continue
-        data = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
-        _divide_all(draft, call, data)
+        _divide_flowing(draft, call)
+
+
+def _divide_flowing(draft: Draft, call: ast.Call) -> None:
+    _divide_all(
+        draft, call, [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
+    )
+
+
+def divide_validation_flow(draft: Draft, data: ast.expr) -> bool:
+    """The same of what a `fit` validates on and nothing else takes: its arrays are divided, rather than its batches. Whether
+    they are."""
+    calls, pipelines = draft.values.calls(data), feeding(draft).pipelines
+    if not calls or any(draft.names.last(c.func) != "flow" or has_unpacking(c) or not c.args for c in calls):
+        return False
+    bindings = pipelines.bindings(data) if isinstance(data, (ast.Name, ast.Attribute)) else []
+    given = {argument(fed.fit.call, "validation_data") for fed in feeding(draft).fits}
+    if data not in calls and (
+        not bindings or any(u not in given for b in bindings for u in pipelines.uses(b))
+    ):
+        return False
+    for call in calls:
+        if not any(draft.was(e, Shared) for e in call.args) and draft.once("validation rows", call):
+            _divide_flowing(draft, call)
+    return True
 
 
 def _only_here(draft: Draft, fed: FitFeed) -> bool:

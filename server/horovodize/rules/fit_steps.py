@@ -127,7 +127,7 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:
         _thin_generator(draft, "K4", data, endless=True)
-    elif kind is Kind.SEQUENCE:
+    elif kind is Kind.SEQUENCE and not arrays.divide_validation_flow(draft, data):
         _share_sequence(draft, data)
     change_count(draft, "K4", steps, "Divide the validation steps among the ranks")
 
