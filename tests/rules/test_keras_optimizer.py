@@ -212,11 +212,28 @@ def test_a_name_that_comes_from_elsewhere_is_looked_up_where_it_is_used() -> Non
     assert textwrap.indent(GOT, "    ") + "    model.compile(optimizer)\n" in text
 
 
-def test_what_is_sometimes_a_name_and_sometimes_an_optimizer_is_refused() -> None:
-    source = (
-        MODEL + "name = 'sgd'\nif fast:\n    name = tf.keras.optimizers.Adam()\nmodel.compile(name)\n" + FIT
+SOMETIMES = "if fast:\n    name = tf.keras.optimizers.Adam()\nelse:\n    name = 'sgd'\n"
+
+
+def test_what_is_sometimes_a_name_is_written_out_where_it_is_set() -> None:
+    text = plan_of(MODEL + SOMETIMES + "model.compile(name)\n" + FIT).text
+    assert (
+        "    name = hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size()))\n"
+        in text
     )
-    refused(source, "HVD106", "sometimes")
+    assert (
+        "    name = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.01 * hvd.size()))\n"
+        in text
+    )
+    assert "model.compile(name)\n" in text
+
+
+@pytest.mark.parametrize(
+    "compiled", ["print(name)\nmodel.compile(name)\n", "for i in range(2):\n    model.compile(name)\n"]
+)
+def test_what_is_sometimes_a_name_that_says_more_is_refused(compiled: str) -> None:
+    """What reads it would get an optimizer; what is compiled twice would share one."""
+    refused(MODEL + SOMETIMES + compiled + FIT, "HVD106", "sometimes")
 
 
 def test_a_name_that_keras_does_not_know_is_refused() -> None:

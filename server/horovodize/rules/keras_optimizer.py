@@ -73,7 +73,7 @@ def apply(draft: Draft) -> None:
         ]
         if travelling and len(travelling) == len(origins):
             _wrap_where_used(draft, travelling, "", in_wrapper=wrapped)
-        elif travelling:
+        elif travelling and not all(_is_only_compiled_with(draft, t) for t in travelling):
             draft.refuse(
                 "HVD106",
                 used_at,
@@ -98,6 +98,24 @@ def apply(draft: Draft) -> None:
             draft.ask("K1", fit.call, _WRAP, _WHY, _PERHAPS.format(_where(draft, unused[0].call)))
         else:
             _wrap_compiled_elsewhere(draft, fit)
+
+
+def _is_only_compiled_with(draft: Draft, trained: Trained) -> bool:
+    """Whether a Keras name is set to a variable with which one model is compiled once, and that nothing else reads: `opt =
+    "adam"` in an arm, an optimizer in the other. (By a name, each model would get an optimizer of its own.)"""
+    statement = draft.syntax.parent.get(trained.origin)
+    if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
+        return False
+    names = {t.id for t in statement.targets if isinstance(t, ast.Name)}
+    compiled = {o for c in draft.sites.compiles for o in c.optimizers}
+    reads = [
+        n
+        for name in names
+        for n in draft.module.loads.get(name)
+        if isinstance(n, ast.Name) and any(b.value is trained.origin for b in draft.module.scopes.reaching(n))
+    ]
+    again = {loop for n in reads for loop in draft.syntax.loops(n)} - {*draft.syntax.loops(statement)}
+    return len(reads) == 1 and reads[0] in compiled and not again
 
 
 # ---------------------------------------------------------------------- K1
