@@ -26,9 +26,9 @@ APPLIED_EVENLY = _names(
 REPEATABLE = _names(
     "from_tensor_slices from_tensors range TFRecordDataset TextLineDataset FixedLengthRecordDataset CsvDataset list_files zip"
 )
-REPEATING = (EVEN | _names("take skip filter take_while flat_map interleave concatenate unbatch")) - _names(
-    "shuffle cache"
-)
+REPEATING = (
+    EVEN | _names("take skip filter take_while flat_map interleave concatenate unbatch window")
+) - _names("shuffle cache")
 # Sources that know how many elements they have.
 COUNTED = _names("from_tensor_slices from_tensors range list_files")
 METHODS = EVEN | UNEVEN | {"take"}

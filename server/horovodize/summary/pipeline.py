@@ -30,6 +30,7 @@ from horovodize.summary.dataset_methods import (
     UNGROUPING,
 )
 from horovodize.summary.destinations import Destinations
+from horovodize.summary.flat_windows import gives_one_of_each
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments, has_unpacking
 
@@ -381,6 +382,7 @@ class _Walk:
         if method in BATCHING and self._is_made_of_sequence(method):
             return []
         evenly = method in EVEN or (method == "take" and p.grouped_before(call))
+        evenly = evenly or (method == "flat_map" and gives_one_of_each(p.module, call))
         if evenly or (method == "apply" and p.applies_evenly(call)):
             self._passed.append(call)
             found = self.earliest(call.func.value)

@@ -50,7 +50,7 @@ def knows_its_length(p: Pipelines, place: ast.expr) -> bool:
         if (p.names.of(e.func) or "").startswith("tensorflow.data."):
             if e.func.attr not in COUNTED | {"zip"}:
                 return False
-        elif e.func.attr in METHODS and e.func.attr not in EVEN | {"take", "skip", "concatenate"}:
+        elif e.func.attr in METHODS and e.func.attr not in EVEN | {"take", "skip", "concatenate", "window"}:
             return False
         elif not all(knows_its_length(p, a) for a in e.args if p.is_dataset(a)):
             return False
