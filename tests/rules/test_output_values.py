@@ -81,6 +81,29 @@ def test_a_file_whose_methods_alone_are_called() -> None:
     turns(f"{head}with {opened} as video:\n{rest}", f"{head}with {opened}{silent} as video:\n{rest}")
 
 
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        (
+            "zipfile.ZipFile('a.zip', 'w')",
+            "zipfile.ZipFile('a.zip' if hvd.rank() == 0 else '/dev/null', 'w')",
+        ),
+        (
+            "cv2.VideoWriter('a', 0, 9.0, s)",
+            "cv2.VideoWriter('a' if hvd.rank() == 0 else '/dev/null', 0, 9.0, s)",
+        ),
+    ],
+)
+def test_an_archive_or_video_that_is_handed_on_is_written_to_the_null_device(made: str, after: str) -> None:
+    head = "import cv2, zipfile\n"
+    turns(f"{head}out = {made}\nfill(out)\n", f"{head}out = {after}\nfill(out)\n")
+
+
+def test_an_archive_that_is_added_to_is_refused() -> None:
+    result = apply(HEAD + "import zipfile\nout = zipfile.ZipFile('a.zip', 'a')\nfill(out)\n", *RULES)
+    assert len(result.reasons) == 1
+
+
 UPDATED = """
 with open("list.txt", "r+") as f:
     lines = f.readlines()

@@ -87,7 +87,7 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 is_database or name in STORES or _is_read(draft, call)
             ):
                 draft.refuse("HVD006", call, _UPDATED)
-            elif name in _NO_DEVICE or null is None:
+            elif (name in _NO_DEVICE and not _bears_device(call, name)) or null is None:
                 name = name or draft.module.text(call.func)
                 draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
                              "open it in a `with` that only writes")  # fmt: skip
@@ -118,6 +118,14 @@ def _may_stand_for(draft: Draft, made: ast.Call, name: str) -> bool:
         if not is_called or not isinstance(draft.syntax.parent[call], ast.Expr):
             return False
     return True
+
+
+def _bears_device(call: ast.Call, name: str) -> bool:
+    """Whether what opens a file can write to the null device, though it makes more than a stream of bytes: an archive that
+    begins empty; a video, which is then not opened, and takes pictures all the same."""
+    mode = argument(call, "mode", 1)
+    is_new = isinstance(mode, ast.Constant) and mode.value == "w"
+    return name == "cv2.VideoWriter" or (name == "zipfile.ZipFile" and is_new)
 
 
 def _is_read(draft: Draft, made: ast.Call) -> bool:
