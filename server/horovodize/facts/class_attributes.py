@@ -12,7 +12,7 @@ def of_class(module: Module, e: ast.Attribute) -> list[Binding]:
     """The assignments in the bodies of classes that may give an attribute its value."""
     return [
         b
-        for c in _classes(module, e.value)
+        for c in classes_of(module, e.value)
         for b in module.scopes.names[c].get(e.attr, ())
         if b.kind == "assign"
     ]
@@ -22,7 +22,7 @@ def constant_of_class(module: Module, e: ast.expr) -> ast.expr | None:
     """The one value that an attribute has by its class, where no object is given another one."""
     if not isinstance(e, ast.Attribute) or module.values.attribute_bindings(e):
         return None
-    found, classes = of_class(module, e), _classes(module, e.value)
+    found, classes = of_class(module, e), classes_of(module, e.value)
     if len(found) != 1 or found[0].value is None or found[0].path or module.loads.get("setattr"):
         return None
     # A dataclass, and what derives from a class that isn't seen here, may take attributes from what they are called with.
@@ -34,7 +34,8 @@ def constant_of_class(module: Module, e: ast.expr) -> ast.expr | None:
     return found[0].value
 
 
-def _classes(module: Module, e: ast.expr) -> list[ast.ClassDef]:
+def classes_of(module: Module, e: ast.expr) -> list[ast.ClassDef]:
+    """The classes that an expression is, or is an object of."""
     named = [o.node for o in module.values.origins(e) if isinstance(o.node, ast.ClassDef)]
     own = [m for m in module.values.receiver(e) if isinstance(m, ast.ClassDef)]
     return [c for n in dict.fromkeys([*named, *own]) for c in module.values.family(n)]

@@ -17,6 +17,7 @@ from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
 from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
+from horovodize.facts.record_counts import RecordCounts
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_set_before, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
 from horovodize.facts.yielded_numbers import YieldedNumbers
@@ -55,6 +56,7 @@ class Counters:
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers = AddedNumbers(module, feeding, self.fetched, occasions)
+        self._records = RecordCounts(module, occasions, self._numbers.is_amount, self._numbers.is_constant)
         self._turns = TurnNumbers(feeding)
         self.yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
         self._by_variable: dict[ast.Call, Counter | None] = {}
@@ -117,6 +119,7 @@ class Counters:
                 found.append(self._numbers.item(target))
             elif target is not None:
                 found.append(self._numbers.of(self._numbers.key(target)))
+        found += self._records.all
         return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
     @cached_property
@@ -132,6 +135,7 @@ class Counters:
                 map(is_number_of_rows, self._numbers.amounts(b))
             ):
                 found.append(self._numbers.of(self._numbers.key(b.anchor)))
+        found += self._records.all
         return [
             c
             for c in dict.fromkeys(found)
@@ -151,7 +155,7 @@ class Counters:
     def _reads(self, counter: Counter) -> list[ast.expr]:
         """Where a count is read, but in what counts it on."""
         texts = {text for place in counter.advances for text in self._texts(place)}
-        return [
+        return self._records.reads(counter) + [
             n
             for n in self.syntax.every(ast.Name, ast.Attribute)
             if not _is_stored_to(n) and ast.unparse(n) in texts and self.of(n) is counter
@@ -191,7 +195,9 @@ class Counters:
                 yield self._iterations if self._is_optimizer(e.value) else None
             case ast.Attribute():
                 bindings = self.values.attribute_bindings(e)
-                if bindings:
+                if (record := self._records.of(e)) is not None:
+                    yield record
+                elif bindings:
                     yield from self._of_bindings(bindings, self._numbers.key(e), known, depth)
                 elif given := self.values.read_by(e):
                     for value in given:
@@ -201,7 +207,7 @@ class Counters:
             case ast.Call():
                 yield from self._of_call(e, known, depth)
             case ast.Subscript():
-                number = self._numbers.item(e)
+                number = self._numbers.item(e) or self._records.of(e)
                 yield from [number] if number is not None else self._of_item(e, known, depth)
             case _:
                 yield None

@@ -36,6 +36,11 @@ def given_anywhere(module: Module, field: str) -> list[ast.expr]:
     return [given for call in made for given in given_as(module, call, field)]
 
 
+def names(module: Module, made: ast.Call) -> list[str]:
+    """The fields that a call which makes an object gives it, in their order; none where its class says itself how."""
+    return [name for name, _ in _fields(module, made)]
+
+
 def set_by_name(module: Module, field: str) -> list[ast.expr]:
     """What `setattr(state, "loss", loss)` gives objects for a field of that name."""
     calls = (c for c in module.calls_called("setattr") if len(c.args) == 3)
@@ -63,4 +68,4 @@ def _fields(module: Module, made: ast.Call) -> Iterator[tuple[str, ast.expr | No
                 yield from ((str(n.value), None) for n in names.elts if isinstance(n, ast.Constant))
 
 
-__all__ = ["given_anywhere", "given_as", "set_by_name"]
+__all__ = ["given_anywhere", "given_as", "names", "set_by_name"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from horovodize.facts import fields
+from horovodize.facts import fields, records
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import PRESENCE, Calls
 from horovodize.facts.class_attributes import of_class
@@ -285,13 +285,17 @@ class Flow:
             step.ask(e.value, (), True)
             return
         name = self.names.of(e)
-        bindings = [*self.values.attribute_bindings(e), *of_class(self.module, e)]
+        own = self.values.attribute_bindings(e)
+        bindings = [*own, *of_class(self.module, e)]
         for b in bindings:
             self._binding(step, b, e, item)
+        replaced = not own and name is None and records.is_replaced(self.module, e)
+        for value, path in records.given(self.module, e) if replaced or (bindings and not own) else ():
+            step.ask(value, (*path, *item.path), item.size)
         for kept in given_whole(self.module, e.value) if bindings else ():
             step.ask(kept)
         self.control.changes(step, e, item)
-        if bindings or name is not None or self.scopes.links.module(e.value) is not None:
+        if bindings or replaced or name is not None or self.scopes.links.module(e.value) is not None:
             return
         if self.values.definitions.has_method(e.attr):
             for method in self.values.definitions.methods_of(e.attr, self.values.receiver(e.value)):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from horovodize.facts.cursors import cursors_of
-from horovodize.rules import counted
+from horovodize.rules import counted, record_settings
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.other_names import by_name
@@ -98,6 +98,8 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
     for setting in (*([own] if own is not None else []), *_on_the_way(draft, number, rule)):
         if draft.was(setting.place, Strided) or _selects(draft, setting) or _is_graph_count(draft, setting):
             continue  # counts the steps, or the rows, of all ranks, or says where they are; or is told where it is read
+        if record_settings.only_counts(draft, number, setting.place, setting.value):
+            continue
         parts = _parts(draft, setting)
         is_told = parts is not None and _tell(draft, setting, parts, rule)
         found = found or is_told

@@ -53,6 +53,7 @@ def _sets_turns(draft: Draft, test: ast.expr) -> bool:
     return any(
         isinstance(loop, ast.For)
         and around is not None
+        and loop is not around
         and draft.syntax.inside(loop, around)
         and any(
             isinstance(n, ast.Name) and (n.id, draft.syntax.function(loop)) in set_here

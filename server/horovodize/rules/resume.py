@@ -36,6 +36,7 @@ from collections.abc import Sequence
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.records import gives_record
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
@@ -232,7 +233,8 @@ def _agree_on_number(draft: Draft, counter: Counter) -> None:
         callee = draft.values.callee(value)
         if draft.was(value, Agreed) or not isinstance(callee, FUNCTIONS):
             continue
-        if _gives_numbers(draft, callee) and can_agree(draft, value):
+        can_be_sent = _gives_numbers(draft, callee) or gives_record(draft.module, callee)
+        if can_be_sent and can_agree(draft, value):
             for read in (value, *(r.where for r in draft.uniform.reasons(value))):
                 draft.decide(read, Agreed("G6"))
             edits = Edit.around(draft.module.span(value), *told.around(draft, value))

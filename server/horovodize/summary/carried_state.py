@@ -14,7 +14,7 @@ from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
 from horovodize.summary.scopes import item_name
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, arguments, position
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments, position
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Driver
@@ -139,7 +139,20 @@ class CarriedState:
             return any(self._is_first(value) for value in e.values)
         if isinstance(e, ast.Constant):
             return e.value is None
-        return isinstance(e, ast.Call) and _FIRST.search(self.names.last(e.func)) is not None
+        is_called_so = isinstance(e, ast.Call) and _FIRST.search(self.names.last(e.func)) is not None
+        return is_called_so and isinstance(e, ast.Call) and not self._holds_numbers(e)
+
+    def _holds_numbers(self, made: ast.Call) -> bool:
+        """Whether a record of the program's own begins with numbers alone: `State()` of `class State: step: int = 0`,
+        what is counted, not what a network gives."""
+        kind = self.values.callee(made)
+        if not isinstance(kind, ast.ClassDef) or any(
+            isinstance(s, FUNCTIONS) and s.name == "__init__" for s in kind.body
+        ):
+            return False
+        fields = [s.value for s in kind.body if isinstance(s, ast.AnnAssign) and s.value is not None]
+        given = [*fields, *arguments(made)]
+        return bool(given) and all(isinstance(g, ast.Constant) and g.value is not None for g in given)
 
     @cached_property
     def _in_losses(self) -> set[ast.AST]:
