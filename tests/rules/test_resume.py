@@ -119,6 +119,19 @@ def test_a_count_that_is_set_from_a_turn() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("begins", "after"), [("k = start\n", "k + hvd.size()"), ("", "k + hvd.size()"), ("k = 7\n", "k + 1")]
+)
+def test_a_turn_that_is_set_to_where_the_turns_begin(begins: str, after: str) -> None:
+    """A run that took no turn has the number, too, and one that took them stores the step after the last one of all ranks."""
+    start = f"start = int(tf.train.latest_checkpoint('d').split('-')[-1])\n{begins}"
+    text = plan_of(
+        f"{HEAD}{start}for k in range(start, n):\n    step(*next(batches))\nkeep(model, k + 1)\n"
+    ).text
+    assert "for k in range(start, n, hvd.size()):\n" in text
+    assert f"keep(model, {after})\n" in text
+
+
 def test_the_step_after_one_that_was_stored() -> None:
     start = "last = int(tf.train.latest_checkpoint('d').split('-')[-1])\nstart = last + 1\n"
     loop = "for k in range(start, n):\n    step(*next(batches))\n    keep(model, k)\n"

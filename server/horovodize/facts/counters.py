@@ -222,10 +222,14 @@ class Counters:
         if not bindings:
             yield None
         begun = [b for b in bindings if _is_none_yet(b)]
-        if begun and len(begun) < len(bindings):
+        if begun and len(begun) < len(bindings) and not self._turns.after_their_start(bindings):
             later = [b for b in bindings if b not in begun]
             found = list(self._of_bindings(later, key, known, depth))
             yield from found if all(c is not None and c.kind in _GRAPHS for c in found) else [None]
+            return
+        turns = self._turns.after_their_start(bindings)
+        if turns:
+            yield from self._of_bindings(turns, key, known, depth)
             return
         for b in bindings:
             if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):

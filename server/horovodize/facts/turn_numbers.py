@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.syntax import numbered
 
@@ -27,6 +28,29 @@ class TurnNumbers:
             made = given_by if isinstance(given_by, ast.Call) else calls[0] if len(calls) == 1 else None
             self._turns[driver, path] = Counter(CounterKind.TURN, frozenset([driver]), made=made)
         return self._turns[driver, path]
+
+    def after_their_start(self, bindings: list[Binding]) -> list[Binding]:
+        """Of the bindings of a name that reach a place those of a loop's turns, where the others set it to what these begin
+        with: `step = start` before `for step in range(start, n):`. Nothing where there are others."""
+        turns = [b for b in bindings if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor))]
+        others = [b for b in bindings if b not in turns]
+        starts = [
+            self._start(b.statement, b.path)
+            for b in turns
+            if isinstance(b.statement, (ast.For, ast.AsyncFor))
+        ]
+        set_so = {
+            ast.unparse(b.value) if b.kind == "assign" and not b.path and b.value else None for b in others
+        }
+        return turns if others and len(turns) == 1 and set_so == {*starts} and None not in set_so else []
+
+    def _start(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> str | None:
+        """With what the numbers of a loop's turns begin, as text; None where that isn't seen."""
+        counter = self.of(loop, path)
+        made = counter.made if counter is not None else None
+        if made is None or not self.feeding.kinds.is_range(made) or made.keywords:
+            return None
+        return ast.unparse(made.args[0]) if len(made.args) > 1 else "0"
 
     def _given_by(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> ast.expr | None:
         """What gives a name its numbers: a `range`, `enumerate` or `count`, or a name for one."""
