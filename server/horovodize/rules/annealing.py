@@ -61,11 +61,11 @@ def apply(draft: Draft) -> None:
         for call in _drawing_rows(draft, driver):
             for read in [read for given in _given(call) for read in rate_reads.reads(draft, given)]:
                 if counted.of(draft, read) is not None and draft.facts.drawn_rows.draws(call, [read]):
-                    _tell_all(draft, read, "G5")
+                    tell_all(draft, read, "G5")
     for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
     for read in _looked_up(draft):
-        _tell_all(draft, read, "G5")
+        tell_all(draft, read, "G5")
     for value in _objectives(draft) if draft.divided else ():
         decays.follow(draft, value, rule="G5")
     for made in _schedules(draft) if draft.divided else ():
@@ -265,10 +265,10 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
         if mean is not None:
             running_means.ask(draft, mean, rule)
         elif _is_in_formula(draft, read) and counted.of(draft, read) is not None:
-            _tell_all(draft, read, rule)
+            tell_all(draft, read, rule)
 
 
-def _tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
+def tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
     edits = counted.read_as_all(draft, read, rule)
     draft.change(rule, read, _WHAT, _WHY, edits, decision=Decision.COUNTED)
 

@@ -59,6 +59,7 @@ from horovodize.rules import (
     lengths,
     library_steps,
     nested,
+    optimizer_settings,
     remainders,
     scales,
     steps_taken_back,
@@ -129,6 +130,7 @@ def apply(draft: Draft) -> None:
             _every(draft, modulo, modulo, None, None)
     tables_by_step.apply(draft)
     annealing.apply(draft)
+    optimizer_settings.apply(draft)
     sum_thresholds.apply(draft)
     steps_taken_back.ask(draft)
     uncounted.ask(draft, epochs)

@@ -11,7 +11,7 @@ from horovodize.rules.draft import Draft
 RATES = ("learning_rate", "lr", "_learning_rate", "_lr")  # what optimizers call their rates
 _BY_NAME = ("__getattribute__", "_get_hyper")  # methods that are given the name
 _SET_BY_NAME = ("__setattr__", "_set_hyper")
-_HELD = ("_hyper",)  # tables of an optimizer
+_HELD = ("_hyper", "__dict__")  # tables of an optimizer
 _DECAYED = "_decayed_lr"
 # Functions that set a variable, which they take first, to what comes next.
 _SETTING = {
@@ -41,6 +41,8 @@ def by_name(draft: Draft, e: ast.AST) -> ast.Attribute | None:
             return _made(owner, "learning_rate", e)
         case ast.Subscript(value=ast.Attribute(attr=held, value=owner), slice=name) if held in _HELD:
             return _attribute(draft, owner, name, e)
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner]), slice=name):
+            return _attribute(draft, owner, name, e)
         case ast.Subscript(value=ast.Call(func=ast.Attribute(attr="get_config", value=owner)), slice=name):
             return _attribute(draft, owner, name, e)
     return None
@@ -48,7 +50,8 @@ def by_name(draft: Draft, e: ast.AST) -> ast.Attribute | None:
 
 def set_by_call(draft: Draft, call: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     """What a call sets, and to what: of `K.set_value(rate, 0.1)`, where it can't be seen whose `K` that is, too; of
-    `setattr(o, "lr", 0.1)` `o.lr`; of `rate.assign(0.1)`; of a pair of `K.batch_set_value([(rate, 0.1)])`."""
+    `setattr(o, "lr", 0.1)` `o.lr`; of `rate.assign(0.1)`; of a pair of `K.batch_set_value([(rate, 0.1)])`.
+    The same of `o.__dict__["lr"] = 0.1`."""
     match call:
         case ast.Call(func=ast.Name(id="setattr"), args=[owner, name, value]):
             kept: ast.expr | None = _attribute(draft, owner, name, call, ast.Store())
@@ -59,6 +62,8 @@ def set_by_call(draft: Draft, call: ast.AST) -> tuple[ast.expr, ast.expr] | None
         case ast.Call(args=[ast.expr() as kept, ast.expr() as value]) if sets_value(draft, call):
             pass
         case ast.Call(func=ast.Attribute(attr="assign", value=kept), args=[ast.expr() as value]):
+            pass
+        case ast.Assign(targets=[ast.Subscript() as kept], value=value) if by_name(draft, kept) is not None:
             pass
         case ast.Tuple(elts=[kept, value]) if set_together.is_pair(draft, call):
             pass
