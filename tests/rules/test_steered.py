@@ -112,9 +112,65 @@ noisy = Noisy()
     assert "self.p.assign(hvd.allreduce(self.p + 0.01 * tf.reduce_mean(found)))" in plan_of(source).text
 
 
-def test_a_number_that_changes_where_a_rank_finds_it_should_is_asked_about() -> None:
-    assert asked(LOOK, "if a > 1.5:\n            k *= 2") == 1
-    assert asked(LOOK, "if epoch > 1:\n            k *= 2") == 0
+def test_a_number_that_changes_where_a_rank_finds_it_should_changes_on_all_ranks() -> None:
+    distributed = text(LOOK, "if a > 1.5:\n            k *= 2")
+    assert "if mean_over_ranks(a) > 1.5:\n" in distributed or "if any_rank(a > 1.5):\n" in distributed
+    assert "if epoch > 1:\n            k *= 2" in text(LOOK, "if epoch > 1:\n            k *= 2")
+
+
+CURRICULUM = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.GRU(4), tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(0.01)
+ds = tf.data.Dataset.from_tensor_slices((np.zeros((800, 12, 3)), np.zeros((800, 1)))).shuffle(800).batch(16)
+length, other, losses = 2, 0, []
+for epoch in range(4):
+    for a, b in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(a[:, :length]) - b) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        losses.append(float(loss))
+    {}
+"""
+KEEPER = """\
+class Curriculum:
+    def __init__(self):
+        self.level, self.losses = 1, []
+    def update(self, loss):
+        self.losses.append(loss)
+        if len(self.losses) > 9 and np.mean(self.losses[-10:]) < 0.5:
+            self.level += 1
+            self.losses = []
+levels = Curriculum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "after"),
+    [
+        ("if np.mean(losses[-50:]) < 3 and length < 12:\n        length += 2", "if mean_over_ranks(np.mean("),
+        (
+            "if np.mean(losses[-50:]) < 3:\n        length = min(length * 2, 12)",
+            "if mean_over_ranks(np.mean(",
+        ),
+        ("if epoch > 1:\n        length += 2", "if epoch > 1:"),
+        (
+            "if np.mean(losses[-50:]) < 3:\n        other += 2",
+            "if np.mean(losses[",
+        ),  # no loss is made with it
+    ],
+)
+def test_a_curriculum_goes_on_by_the_mean_of_all_ranks_losses(more: str, after: str) -> None:
+    assert f"    {after}" in plan_of(CURRICULUM.format(more)).text
+
+
+def test_a_curriculum_that_an_object_keeps() -> None:
+    source = CURRICULUM.format("pass").replace("length, other", f"{KEEPER}length, other")
+    source = source.replace(":length]", ": levels.level]").replace(
+        "losses.append(float", "levels.update(float"
+    )
+    assert "mean_over_ranks(np.mean(self.losses[-" in plan_of(source).text
 
 
 def test_of_a_train_step_of_a_model() -> None:

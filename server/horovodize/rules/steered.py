@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import means
+from horovodize.rules import means, steering_decisions
 from horovodize.rules.any_rank_test import differing
-from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.target_networks import (
@@ -36,10 +35,6 @@ _DRIFTS = (
     "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
 )
 _AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
-_DECIDED = (
-    "each rank decides by its own rows whether this changes, and later losses are made with it: ranks would train for other "
-    "aims; decide by a mean over all ranks (`hvd.allreduce`)"
-)
 _FILLED = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like")
 _REDUCING = (
     "mean",
@@ -63,14 +58,17 @@ def keep_alike(draft: Draft) -> None:
     games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
     for read, b in _carried(draft):
         text = ast.unparse(read)
+        alone = steering_decisions.deciding(draft, b, _turns(draft, b.statement))
         if not _begins(draft, b, read, _is_number):
-            if b.value is not None and _begins(draft, b, read, _is_filled):
+            if alone and _begins(draft, b, read, _is_whole):
+                steering_decisions.decide_alike(draft, b, alone)
+            elif b.value is not None and _begins(draft, b, read, _is_filled):
                 _ask_of_statistics(draft, b, b.value, text)
             continue
         if not draft.once("steered", b.statement):
             continue
-        if _is_decided_alone(draft, b):
-            draft.ask("G2", b.statement, _WHAT, _WHY, _DECIDED)
+        if alone:
+            steering_decisions.decide_alike(draft, b, alone)
         elif not games and b.value is not None and _by_own_rows(draft, b.value, text):
             _average(draft, b)
 
@@ -327,6 +325,12 @@ def _gets_fraction(first: ast.expr, b: Binding) -> bool:
     return any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
 
 
+def _is_whole(draft: Draft, e: ast.expr) -> bool:
+    """A length, a level: `length = 2`."""
+    nodes = [o.node for o in draft.values.origins(e) if not o.path]
+    return all(isinstance(n, ast.Constant) and type(n.value) is int for n in nodes)
+
+
 def _is_filled(draft: Draft, e: ast.expr) -> bool:
     """`np.zeros(4)`"""
     name = (draft.names.of(e.func) or "") if isinstance(e, ast.Call) else ""
@@ -356,18 +360,6 @@ def _turns(draft: Draft, statement: ast.AST) -> set[Loop]:
 def _runs_in(draft: Draft, statement: ast.AST, loops: set[Loop]) -> bool:
     """Whether a number begins again in each turn of loops."""
     return any(loop in loops for way in draft.drive.ways(statement) for frame in way for loop in frame.loops)
-
-
-def _is_decided_alone(draft: Draft, b: Binding) -> bool:
-    """`if kl > 2 * target: beta *= 2`: whether each rank decides by its own rows that a number changes."""
-    turns = _turns(draft, b.statement)
-    return any(
-        isinstance(decision, ast.If)
-        and not draft.was(decision.test, Agreed)
-        and any(draft.syntax.inside(decision, loop) for loop in turns)
-        and any(isinstance(r, Varies) and r.kind is Source.ROWS for r in differing(draft, decision.test))
-        for decision, _ in draft.syntax.conditions(b.statement)
-    )
 
 
 def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
