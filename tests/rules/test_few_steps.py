@@ -72,3 +72,56 @@ def test_rows_that_are_taken_before_they_are_batched_are_no_steps() -> None:
         "ds.take(n)", "tf.data.Dataset.from_tensor_slices((rows, rows)).take(1).batch(1)"
     )
     assert not any("can't be divided" in d for d in doubts(plan_of(text), "K4", "G4"))
+
+
+PLOTTED = """\
+import numpy as np
+import tensorflow as tf
+import matplotlib.pyplot as plt
+EPOCHS = 100
+ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 3)), np.zeros((64, 1)))).shuffle(64).repeat().batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+history = model.fit(ds, epochs={epochs}, steps_per_epoch=1)
+loss = history.history["loss"]
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "after"),
+    [
+        ("plt.plot(range(EPOCHS), loss)", "plt.plot(range(EPOCHS // hvd.size()), loss)"),
+        (
+            "plt.plot(np.arange(1, EPOCHS + 1), loss)",
+            "plt.plot(np.arange(1, EPOCHS // hvd.size() + 1), loss)",
+        ),
+        (
+            "plt.plot(np.linspace(0, EPOCHS, EPOCHS), loss)",
+            "plt.plot(np.linspace(0, EPOCHS, EPOCHS // hvd.size()), loss)",
+        ),
+        ("xs = range(EPOCHS)\nplt.plot(xs, loss)", "xs = range(EPOCHS // hvd.size())"),
+        ("for i in range(EPOCHS):\n    print(loss[i])", "for i in range(EPOCHS // hvd.size()):"),
+        # near misses: what has nothing to do with the history
+        ("for i in range(EPOCHS):\n    print(i)", "for i in range(EPOCHS):"),
+        ("xs = range(EPOCHS)\nplt.plot(xs, xs)", "xs = range(EPOCHS)"),
+    ],
+)
+def test_what_goes_with_the_history_of_fewer_epochs_is_as_long(more: str, after: str) -> None:
+    text = plan_of(PLOTTED.format(epochs="EPOCHS", more=more)).text
+    assert "epochs=EPOCHS // hvd.size()" in text
+    assert after in text
+
+
+def test_a_number_that_is_only_shown_is_not_asked_about() -> None:
+    assert not doubts(plan_of(PLOTTED.format(epochs="EPOCHS", more="print(loss[-1], 'of', EPOCHS)")), "K4")
+
+
+def test_what_goes_with_a_history_by_the_same_constant() -> None:
+    text = plan_of(PLOTTED.format(epochs="100", more="plt.plot(range(100), loss)")).text
+    assert "plt.plot(range(100 // hvd.size()), loss)" in text
+
+
+def test_what_reads_a_history_by_the_number_otherwise_is_asked_about() -> None:
+    plan = plan_of(PLOTTED.format(epochs="EPOCHS", more="last = loss[EPOCHS - 1]"))
+    assert any("beside what a fit has kept" in c.doubt for c in plan.changes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import epoch_axes
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, feeding, is_none
 from horovodize.summary.syntax import argument
@@ -30,6 +31,7 @@ def divide_epochs(draft: Draft, call: ast.Call, steps: ast.expr, epochs: ast.exp
     if constant(steps) != 1 or resumes or is_none(epochs) or epochs is None or constant(epochs) == 1:
         return are_one(draft, "K4", steps)
     change_count(draft, "K4", epochs, _DIVIDE, _WHY)
+    epoch_axes.divide(draft, call, epochs)
     if not is_none(argument(call, "callbacks", 5)):
         draft.ask("K4", steps, "Check what happens in each epoch", _WHY, _CALLBACKS)
     return True
