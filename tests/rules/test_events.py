@@ -48,6 +48,32 @@ def test_what_counts_no_steps_or_only_the_first_is_left(test: str) -> None:
     assert become(test) == test
 
 
+@pytest.mark.parametrize(
+    ("more", "after"),
+    [
+        ("if step < 8:\n        x = x * 0.5", "if step < max(1, 8 // hvd.size()):"),
+        ("if step < 8:\n        k = 0.5", "if step < max(1, 8 // hvd.size()):"),
+        ("k = 0.5 if step < 8 else 1.0", "k = 0.5 if step < max(1, 8 // hvd.size()) else 1.0"),
+        ("if step < 8:\n        shown = 0.5", "if step < 8:"),  # a look at the first
+    ],
+)
+def test_a_few_first_steps_that_are_trained_otherwise_are_as_many_rows(more: str, after: str) -> None:
+    source = f"""\
+import tensorflow as tf
+ds = tf.data.Dataset.from_tensor_slices(tf.zeros((480, 5))).shuffle(400).repeat().batch(10)
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.SGD(0.1)
+step, k = 0, 1.0
+for x in ds.take(120):
+    step += 1
+    {more}
+    with tf.GradientTape() as tape:
+        loss = k * tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+    assert f"    {after}\n" in plan_of(source).text
+
+
 def test_loops_that_are_not_divided_go_on_counting_as_they_did() -> None:
     untouched("G5", TAPE + DATA + LOOP + THEN.format("total % 100 == 0"), split_data=False)
 

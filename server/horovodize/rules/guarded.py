@@ -7,10 +7,13 @@ import ast
 from horovodize.rules import named_tests
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
+from horovodize.rules.target_networks import losses_of
+from horovodize.summary.augmented import augmented
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments
 from horovodize.summary.turn_picks import picked_by
 
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
+_OF_LOSSES = 2000  # nodes that a loss is made of
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _JUMPS = (ast.Continue, ast.Return)
 
@@ -200,10 +203,20 @@ def decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
 
 def decides(draft: Draft, test: ast.expr) -> bool:
     """Whether a test decides how training goes on, rather than what is shown of its first steps."""
-    nodes = [n for s in decided(draft, test) for n in ast.walk(s)]
-    return trains(draft, test) or any(
+    places = decided(draft, test)
+    nodes = [n for s in places for n in ast.walk(s)]
+    if trains(draft, test) or _makes_losses(draft, nodes):
+        return True
+    return any(
         isinstance(n, (ast.Break, ast.Return, ast.Raise))
         or (isinstance(n, ast.Attribute) and n.attr in ("lr", "learning_rate", "stop_training"))
         or (isinstance(n, ast.Name) and n.id in ("lr", "learning_rate"))
         for n in nodes
     )
+
+
+def _makes_losses(draft: Draft, nodes: list[ast.AST]) -> bool:
+    """Whether something is set among some nodes that a loss is made of: `if step < 8: loss = loss * 0.1`."""
+    settings = [n for n in nodes if isinstance(n, (ast.Assign, ast.AugAssign))]
+    set_here = {moved.value if (moved := augmented(n)) is not None else n.value for n in settings}
+    return bool(set_here) and any(n in set_here for n in draft.values.depends(losses_of(draft), _OF_LOSSES))
