@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from horovodize.facts.answers import Varies
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
+from horovodize.rules import few_rows
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.rule import Rule
@@ -38,16 +39,11 @@ _KEPT = (
     "give each rank its own whole batches"
 )
 _SPARSE = "rows of sparse tensors can't be selected, so these aren't divided: every rank trains on all; the rate stays"
-_FEW = (
-    "with fewer rows than ranks × batch size, the batch of all ranks together grows less than the rate: check that there are "
-    "enough rows, or keep the rate"
-)
 _DRAWN = (
     "this draws noise for a whole batch, and the last batch of a rank's share may hold fewer rows: training then fails; draw "
     "for as many rows as there are, `tf.shape(x)[0]`"
 )
 _NOISE = ("random_normal", "random_uniform", "truncated_normal", "normal", "uniform")
-_RANKS = 16  # that a script is likely to meet, where rows are few
 _FILES = ("numpy.loadtxt", "numpy.genfromtxt", "numpy.load", "pandas.read_", "csv.")
 _DOUBT = "it can't be seen whether this is one array (or a list of several, which `shard` would cut in two)"
 
@@ -74,7 +70,7 @@ def apply(draft: Draft) -> None:
 
 def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     if fed.y is not None and not draft.options.keeps_batch and _may_be_few(draft, fed):
-        draft.note("D2", fed.fit.call, _FEW)
+        draft.note("D2", fed.fit.call, few_rows.SAID)
     for drawn in _drawn_for_batches(draft, fed):
         draft.note("D2", drawn, _DRAWN)
     _divide_all(draft, fed.fit.call, (fed.x, fed.y, fed.weight))
@@ -154,7 +150,7 @@ def _is_one_array(draft: Draft, e: ast.expr) -> bool:
         isinstance(e, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         and kinds.of(e, with_targets=True) not in (Kind.ARRAYS, Kind.MAPPING)
         and not (kinds.of(e, with_targets=True) is Kind.UNKNOWN and kinds.is_opaque(e))
-        and (few is None or few >= _RANKS)
+        and (few is None or few >= few_rows.RANKS)
     )
 
 
@@ -189,7 +185,9 @@ def _may_be_few(draft: Draft, fed: FitFeed) -> bool:
     batch = feeding(draft).kinds.constant(size) if size is not None else 32
     counts = {draft.facts.steps.shapes.rows(e) for e in (fed.x, fed.y) if e is not None} - {None}
     if counts:
-        return batch is not None and any(rows is not None and rows < batch * _RANKS for rows in counts)
+        return batch is not None and any(
+            rows is not None and rows < batch * few_rows.RANKS for rows in counts
+        )
     read = (
         draft.names.of(n.func) or "" for n in draft.values.depends([fed.x], 400) if isinstance(n, ast.Call)
     )

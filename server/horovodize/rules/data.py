@@ -35,7 +35,15 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import generators, global_batch, gone_through, pipeline_orders, short_shares, told_draws
+from horovodize.rules import (
+    few_rows,
+    generators,
+    global_batch,
+    gone_through,
+    pipeline_orders,
+    short_shares,
+    told_draws,
+)
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.drawing import draws_apart
@@ -82,6 +90,7 @@ def apply(draft: Draft) -> None:
             fewer = draft.divided or not draft.facts.steps.is_one_batch(feed)
             _divide(draft, feed, draft.facts.undivided.places(feed))
             draft.divided = draft.divided and fewer  # one batch an epoch stays one
+            few_rows.tell(draft, feed)
             _ask_of_measuring(draft, feed)
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
