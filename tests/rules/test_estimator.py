@@ -350,7 +350,7 @@ def test_what_is_not_divided_is_told(source: str, said: str) -> None:
         "def i():\n    return read(), labels()\ne.train(i, steps=9)\n",
         "def make(rows, training):\n    def i():\n        ds = tf.data.Dataset.from_tensor_slices(rows)\n"
         "        return ds.shuffle(9, seed=1).batch(3) if training else ds.batch(3)\n    return i\n"
-        "e.train(make(a, True), steps=9)\ne.evaluate(make(b, False))\n",
+        "i = make(a, True)\ne.train(i, steps=9)\ne.evaluate(i)\ne.evaluate(make(b, False))\n",
     ],
 )
 def test_steps_that_are_divided_and_may_see_the_same_batches_on_all_ranks_are_asked_about(
@@ -484,7 +484,83 @@ def test_what_a_called_function_takes_from_its_iterator_is_divided() -> None:
     assert not [n for n in plan.notes if "can't be seen what" in n.message]
 
 
-def test_what_evaluations_take_from_it_too_is_not() -> None:
-    plan = plan_of(MODEL + CALLED + MADE + LAMBDA + "e.evaluate(lambda: read('t', False))\n")
+@pytest.mark.parametrize("ended", ["return a, b", "return {'x': a}, b", "return a"])
+def test_what_evaluations_take_from_it_too_is_divided_for_the_training(ended: str) -> None:
+    called = CALLED.replace("return a, b", ended)
+    plan = plan_of(MODEL + called + MADE + LAMBDA + "e.evaluate(lambda: read('t', False))\n")
+    assert "def read(folder, training, share=lambda dataset: dataset):" in plan.text
+    assert "d = share(tf.data.TFRecordDataset(folder)).batch(32)" in plan.text
+    assert "e.train(lambda: read('d', True, share=shard_records), " in plan.text
+    assert "e.evaluate(lambda: read('t', False))" in plan.text
+    assert "0.1 * hvd.size()" in plan.text
+    assert not [n for n in plan.notes if "input function" in n.message]
+
+
+BUILT = """\
+def make(folder, training):
+    def read(params):
+        d = tf.data.TFRecordDataset(folder)
+        if training:
+            d = d.repeat().shuffle(9)
+        return d.map(parse).batch(params['batch'])
+    return read
+"""
+
+
+@pytest.mark.parametrize(
+    ("trained", "told"),
+    [
+        ("e.train(make('d', True), steps=9)\n", "e.train(make('d', True, share=shard_records), "),
+        ("i = make('d', True)\ne.train(i, steps=9)\n", "i = make('d', True, share=shard_records)"),
+        (
+            "i = make('d', True)\ne.train(input_fn=i, max_steps=9)\n",
+            "i = make('d', True, share=shard_records)",
+        ),
+    ],
+)
+def test_input_functions_that_one_function_makes_for_training_and_evaluation_are_divided_for_the_training(
+    trained: str, told: str
+) -> None:
+    plan = plan_of(MODEL + BUILT + MADE + trained + "v = make('v', False)\ne.evaluate(v)\n")
+    assert told in plan.text
+    assert "def make(folder, training, share=lambda dataset: dataset):" in plan.text
+    assert "d = share(tf.data.TFRecordDataset(folder))" in plan.text
+    assert "v = make('v', False)" in plan.text
+    assert not [c for c in plan.changes if c.rule == "E1" and c.doubt]
+
+
+PARTIAL = """\
+def read(folder, training=False):
+    d = tf.data.TFRecordDataset(folder)
+    return d.map(parse).batch(9)
+"""
+
+
+def test_a_function_that_is_given_in_part_is_divided_for_the_training() -> None:
+    source = "from functools import partial\ni = partial(read, 'd', True)\ne.train(i)\ne.evaluate(partial(read, 'v'))\n"
+    plan = plan_of(MODEL + PARTIAL + MADE + source)
+    assert "i = partial(read, 'd', True, share=shard_records)" in plan.text
+    assert "e.evaluate(partial(read, 'v'))" in plan.text
+    assert "return d.map(parse)" in plan.text
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "i = make('d', True)\ne.train(i, steps=9)\ne.evaluate(i)\n",  # evaluations get what it makes, too
+        "i = make('d', True)\ne.train(i, steps=9)\nother(i)\ne.evaluate(make('v', False))\n",
+        "i = make(*both)\ne.train(i, steps=9)\ne.evaluate(make('v', False))\n",
+        "i = make('d', True) if quick else make('e', True)\ne.train(i, steps=9)\ne.evaluate(make('v', False))\n",
+    ],
+)
+def test_input_functions_of_which_others_get_something_stay_whole(used: str) -> None:
+    plan = plan_of(MODEL + BUILT + MADE + used)
+    assert BUILT in plan.text
+    assert [c for c in plan.changes if c.rule == "E1" and "not divided" in c.doubt]
+
+
+def test_what_a_training_and_an_evaluation_call_by_one_function_stays_whole() -> None:
+    both = "read2 = lambda: read('d', True)\ne.train(read2)\ne.evaluate(read2)\ne.evaluate(lambda: read('t', False))\n"
+    plan = plan_of(MODEL + CALLED + MADE + both)
     assert CALLED in plan.text
-    assert [n for n in plan.notes if "can't be seen what" in n.message]
+    assert [n for n in plan.notes if "not divided" in n.message]

@@ -297,11 +297,11 @@ def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
         if place not in inside and not _divide_inside(draft, place, feed):
             _divide_at(draft, place, feed)
     if inside:
-        _divide_for(draft, call, function, inside)
+        divide_for(draft, call, function, inside)
     return True
 
 
-def _divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places: list[ast.expr]) -> None:
+def divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places: list[ast.expr]) -> None:
     """Has a function divide where the call says so: `make(files, share=shard_dataset)`."""
     share = draft.same_name("share")
     edits: list[Edit] = []

@@ -1,19 +1,22 @@
 """The input of Estimators: every rank trains on its own part. Part of E1.
 
 Arrays of `numpy_input_fn` and `pandas_input_fn` are divided where they are passed. Datasets that input functions make are
-divided by D1, which is told of them here.
+divided by D1, which is told of them here. A function that gives elements of a dataset for training and for evaluation, or
+makes such input functions, divides it inside, for the call of the training.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from horovodize.rules import strong
+from horovodize.rules import data, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
+from horovodize.rules.parameters import can_get_a_parameter
 from horovodize.rules.shares import feeding, is_none, wrap
 from horovodize.source import Edit
-from horovodize.summary.estimators import Estimators, Training
+from horovodize.summary.estimators import Estimators, Told, Training
 from horovodize.summary.feeding import Kind
 from horovodize.summary.syntax import CALLABLES, argument
 
@@ -36,6 +39,8 @@ def divide(draft: Draft, known: Estimators) -> None:
     feeds: list[ast.expr] = []
     for training in known.trainings:
         for given in known.inputs(training, pipelines):
+            if _divide_told(draft, given.told):
+                continue
             if given.shared:
                 _tell(draft, training, _SHARED)
             elif given.arrays is not None and _pops(given.arrays):
@@ -47,6 +52,22 @@ def divide(draft: Draft, known: Estimators) -> None:
             else:
                 _tell(draft, training, _UNSEEN)
     _feed(draft, known, feeds)
+
+
+def _divide_told(draft: Draft, told: Sequence[Told]) -> bool:
+    """Divides what functions make for calls of a training, inside them and for these calls alone. Whether all of it is."""
+    if draft.options.elastic or draft.options.keeps_batch:
+        return False
+    known = feeding(draft).pipelines
+    found = [(t, known.places_told(t.call, t.function, t.datasets)) for t in told]
+    for t, places in found:
+        done = any(draft.was(p, Shared) for p in places)
+        if not places or done or not can_get_a_parameter(draft, t.function):
+            return False
+    for t, places in found:
+        if draft.decide(t.call, Shared("D1")):
+            data.divide_for(draft, t.call, t.function, places)
+    return bool(found)
 
 
 def _tell(draft: Draft, training: Training, reason: str) -> None:

@@ -73,12 +73,27 @@ class Input:
 
     arrays    `numpy_input_fn(…)` or `pandas_input_fn(…)`, if it is made by one
     datasets  the `tf.data` pipelines that it returns, or whose elements it returns
-    shared    whether something else than training gets it, too"""
+    shared    whether something else than training gets it, too
+    told      the calls for this training alone of functions that serve others, too; they can say that these divide"""
 
     node: ast.AST
     arrays: ast.Call | None
     datasets: tuple[ast.expr, ...]
     shared: bool
+    told: tuple[Told, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A call for one training of a function that evaluations call, too: `lambda: read(True)`, `partial(read, True)`,
+    `make_input_fn(files)`.
+
+    function  what it calls
+    datasets  the pipelines that are made there for the training: `function` or a function in it gives them or their elements"""
+
+    call: ast.Call
+    function: ast.FunctionDef
+    datasets: tuple[ast.expr, ...]
 
 
 class Estimators:
@@ -164,7 +179,7 @@ class Estimators:
         given = training.input_fn
         if given is None:
             return []
-        return [self._input(node, pipelines) for node in self.functions(given)]
+        return [self._input(node, training, pipelines) for node in self.functions(given)]
 
     def functions(self, given: ast.expr) -> list[ast.AST]:
         """What an input or model function may be: `def`s, lambdas, calls that make one; `partial` is looked through."""
@@ -179,29 +194,74 @@ class Estimators:
                 found.append(node)
         return list(dict.fromkeys(found))
 
-    def _input(self, node: ast.AST, pipelines: Pipelines) -> Input:
+    def _input(self, node: ast.AST, training: Training, pipelines: Pipelines) -> Input:
         if isinstance(node, ast.Call) and self.names.last(node.func) in _ARRAY_INPUTS:
             return Input(node, node, (), node in self._used_otherwise)
         if not isinstance(node, CALLABLES):
             return Input(node, None, (), node in self._used_otherwise)
-        feeds = list(dict.fromkeys(self._feeds(node, pipelines)))
-        return Input(node, None, tuple(feeds), self._is_shared(node))
+        feeds, shared = tuple(dict.fromkeys(self._feeds(node, pipelines))), self._is_shared(node)
+        told = self._told(node, training, feeds, pipelines) if shared or not feeds else []
+        return Input(node, None, feeds, shared, tuple(told))
 
     def _feeds(self, function: ast.AST, pipelines: Pipelines) -> Iterator[ast.expr]:
         for returned in self.values.returned(function):
             if pipelines.is_dataset(returned):
                 yield returned
-        for call in self.sites.method_calls("get_next"):  # `return iterator.get_next()`
-            assert isinstance(call.func, ast.Attribute)
-            if self.syntax.inside(call, function):
-                iterated = [self._iterated(made) for made in self.values.calls(call.func.value)]
-                yield from (e for e in iterated if e is not None and pipelines.is_dataset(e))
+        yield from self._taken(function, pipelines)
         for returned in self.values.returned(function):  # `lambda: input_fn(True)`
             called = self.values.callee(returned) if isinstance(returned, ast.Call) else None
             if isinstance(called, FUNCTIONS) and called is not function:
                 callers = self.values.callers(called)
                 if all(self.syntax.inside(c, function) for c in callers):  # no evaluation gets it, too
                     yield from self._feeds(called, pipelines)
+
+    def _taken(self, function: ast.AST, pipelines: Pipelines) -> Iterator[ast.expr]:
+        """The datasets that a function takes elements of: `return iterator.get_next()`."""
+        for call in self.sites.method_calls("get_next"):
+            assert isinstance(call.func, ast.Attribute)
+            if self.syntax.inside(call, function):
+                iterated = [self._iterated(made) for made in self.values.calls(call.func.value)]
+                yield from (e for e in iterated if e is not None and pipelines.is_dataset(e))
+
+    def _told(
+        self, node: ast.AST, training: Training, feeds: tuple[ast.expr, ...], pipelines: Pipelines
+    ) -> list[Told]:
+        """The calls that only this training makes, of functions that evaluations call, too; none unless each of them is one."""
+        found: list[Told] = []
+        if isinstance(node, CALLABLES) and not self._is_shared(node):
+            for returned in self.values.returned(node):
+                called = self.values.callee(returned) if isinstance(returned, ast.Call) else None
+                taken = tuple(dict.fromkeys(self._taken(called, pipelines))) if called is not None else ()
+                if not isinstance(returned, ast.Call) or not isinstance(called, ast.FunctionDef) or not taken:
+                    return []
+                found.append(Told(returned, called, taken))
+            return found
+        assert training.input_fn is not None
+        for made in self._made(training.input_fn, pipelines):
+            partial = isinstance(made, ast.Call) and self.names.last(made.func) == "partial"
+            called = node if partial else self.syntax.function(node)
+            if not isinstance(made, ast.Call) or not isinstance(called, ast.FunctionDef) or not feeds:
+                return []
+            if not partial and (self.values.callee(made) is not called or self.values.callers(node)):
+                return []
+            if not self._is_for(made, training, pipelines):
+                return []
+            found.append(Told(made, called, feeds))
+        return found
+
+    def _made(self, given: ast.expr, pipelines: Pipelines) -> list[ast.expr]:
+        """The expressions that name an input function: what a name was last given, else the expression itself."""
+        if not isinstance(given, ast.Name):
+            return [given]
+        return [v for b in pipelines.bindings(given) for v in (pipelines.given(b) or [given])]
+
+    def _is_for(self, made: ast.Call, training: Training, pipelines: Pipelines) -> bool:
+        """Whether what a call makes goes to one training only, by itself or by names that nothing else reads."""
+        given = training.input_fn
+        if made is given:
+            return True
+        bindings = pipelines.bindings(given) if isinstance(given, ast.Name) else []
+        return bool(bindings) and all(u is given for b in bindings for u in pipelines.uses(b))
 
     def _iterated(self, call: ast.Call) -> ast.expr | None:
         """The dataset of an iterator: `ds.make_one_shot_iterator()`, `tf.data.make_one_shot_iterator(ds)`."""
@@ -258,4 +318,4 @@ class Estimators:
         return found
 
 
-__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Training"]
+__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Told", "Training"]

@@ -8,7 +8,7 @@ elements there are unevenly (`filter` keeps other counts on each rank; `map`, `b
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -119,15 +119,33 @@ class Pipelines:
         returned = self.values.returned(function)
         if not returned or not all(self.is_dataset(r) for r in returned):
             return []
-        passed = arguments(call)
-        walk = _Walk(self, {*feeds, *returned, *passed}, whole_batches, call)
-        found = list(dict.fromkeys(place for r in returned for place in walk.earliest(r)))
+        found = self._inside(call, function, returned, feeds, whole_batches)
         here = (function, self.syntax.function(call))
-        if any(
-            p in returned or self.syntax.function(p) not in here or self.drive.in_traced(p) for p in found
-        ):
+        if any(p in returned or self.syntax.function(p) not in here for p in found):
             return []
         return found
+
+    def places_told(
+        self, call: ast.Call, function: ast.FunctionDef, given: Sequence[ast.expr]
+    ) -> list[ast.expr]:
+        """The same of the pipelines `given` that a function makes, or functions in it: those, or their elements, are what this
+        call gets. None where they can't be divided in it for this call alone."""
+        if function.decorator_list or has_unpacking(call):
+            return []
+        found = self._inside(call, function, given, (), False)
+        return found if all(self.syntax.inside(p, function) for p in found) else []
+
+    def _inside(
+        self,
+        call: ast.Call,
+        function: ast.FunctionDef,
+        given: Sequence[ast.expr],
+        feeds: Iterable[ast.AST],
+        whole_batches: bool,
+    ) -> list[ast.expr]:
+        walk = _Walk(self, {*feeds, *given, *arguments(call)}, whole_batches, call, function)
+        found = list(dict.fromkeys(place for e in given for place in walk.earliest(e)))
+        return [] if any(self.drive.in_traced(p) for p in found) else found
 
     def applies_evenly(self, call: ast.Call) -> bool:
         """Whether `apply(f(…))` leaves counts even: `ds.apply(prefetch_to_device("/gpu:0"))`."""
@@ -311,9 +329,10 @@ class _Walk:
         feeds: set[ast.AST],
         whole_batches: bool = False,
         call: ast.Call | None = None,
+        function: ast.FunctionDef | None = None,
     ) -> None:
-        """`call`: the one call of its function that the walk is about."""
-        self.p, self.whole_batches, self.call = pipelines, whole_batches, call
+        """`call`: the one call of `function` that the walk is about."""
+        self.p, self.whole_batches, self.call, self.function = pipelines, whole_batches, call, function
         self.destinations = Destinations(pipelines, feeds)
         self._deep = 0
         self._passed: list[ast.Call] = []  # the steps on the way from the feed
@@ -359,7 +378,7 @@ class _Walk:
 
     def _given(self, b: Binding) -> list[ast.expr]:
         values = self.p.given(b)
-        if self.call is None or b.kind != "parameter" or b.statement is not self.p.values.callee(self.call):
+        if self.call is None or b.kind != "parameter" or b.statement is not self.function:
             return values
         own = arguments(self.call)
         return [v for v in values if v in own]
