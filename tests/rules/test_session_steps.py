@@ -139,7 +139,8 @@ def test_queues_are_not_divided_and_it_is_said() -> None:
     [
         "tf.train.batch(tf.train.slice_input_producer([xs], shuffle=False), 64)",
         "tf.train.batch([row], 64)",
-        "tf.train.shuffle_batch([row], 64, 1000, 100, seed=3)",
+        "tf.train.shuffle_batch([row], 64, 1000, 100, seed=args.seed)",
+        "tf.train.batch(tf.train.slice_input_producer([xs], shuffle=False, seed=3), 64)",
         "tf.train.batch([read(tf.train.string_input_producer(['one.tfrecord']))], 64)",
     ],
 )
@@ -175,6 +176,44 @@ def test_queues_that_draw_their_order_by_the_seed_of_the_graph_get_one_of_each_r
 ) -> None:
     plan = plan_of(BUILT + f"tf.set_random_seed(7)\nrows = {queue}\n" + RUN)
     assert f"tf.set_random_seed({after})\n" in plan.text
+
+
+@pytest.mark.parametrize(
+    ("queue", "after"),
+    [
+        ("tf.train.shuffle_batch([row], 64, 1000, 100, seed=3)", "seed=3 + hvd.rank()"),
+        ("tf.train.shuffle_batch([row], 64, 1000, 100, 1, 0)", "1, 0 + hvd.rank()"),
+        ("tf.train.batch(tf.train.slice_input_producer([xs], shuffle=True, seed=0), 64)", "seed=0 + hvd.rank()"),
+        ("tf.train.shuffle_batch([read(tf.train.string_input_producer(files, seed=SEED))], 9, 99, 9)",
+         "seed=SEED + hvd.rank()"),
+    ],
+)  # fmt: skip
+def test_queues_that_draw_their_order_by_a_number_get_one_of_each_rank(queue: str, after: str) -> None:
+    plan = plan_of(BUILT + f"SEED = 4\nrows = {queue}\n" + RUN)
+    assert after in plan.text
+    assert not doubts(plan, "S5")
+
+
+def test_seeds_of_queues_that_only_measure_stay() -> None:
+    queue = "tf.train.shuffle_batch([row], 64, 1000, 100, seed=3)"
+    source = f"""\
+import tensorflow.compat.v1 as tf
+held, rows = {queue}, {queue}
+loss = tf.reduce_mean(tf.layers.dense(rows, 1, name='net') ** 2)
+measured = tf.reduce_mean(tf.layers.dense(held, 1, name='net', reuse=True) ** 2)
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(3000):
+        sess.run(train)
+    print(sess.run(measured))
+"""
+    text = plan_of(source).text
+    assert (
+        "held, rows = "
+        + f"{queue}, {queue}".replace("=3)", "=3 + hvd.rank())").replace(" + hvd.rank()", "", 1)
+        in text
+    )
 
 
 @pytest.mark.parametrize("shuffle", ["", ", shuffle=False"])

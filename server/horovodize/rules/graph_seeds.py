@@ -6,9 +6,10 @@ none, each rank gets a seed of its own; weights that are drawn by it are sent by
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from horovodize.facts.steps import Feed
-from horovodize.rules import strong
+from horovodize.rules import graph_queues, strong
 from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.seeds_apart import WHAT, WHY
@@ -42,10 +43,20 @@ def apply(draft: Draft, driver: Driver) -> None:
             _tell_apart(draft, seed)
 
 
-def tell_all_apart(draft: Draft) -> None:
-    """Tells apart the seeds of graphs whose queues shuffle by them."""
-    for seed in _of_graphs(draft):
+def tell_queues_apart(draft: Draft, queues: Sequence[ast.Call]) -> None:
+    """Tells apart the seeds by which queues shuffle: their own, or the graph's."""
+    trained_on = graph_queues.trained_on(draft, queues)
+    own = [seed for queue in trained_on if (seed := graph_queues.seed(draft, queue)) is not None]
+    for seed in (s for s in own if is_number(draft, s)):
         _tell_apart(draft, seed)
+    for seed in _of_graphs(draft) if len(own) < len(queues) else ():
+        _tell_apart(draft, seed)
+
+
+def is_number(draft: Draft, seed: ast.expr) -> bool:
+    """Whether a seed is surely a number, and not None."""
+    made = [o.node for o in draft.values.origins(seed) if not o.path]
+    return bool(made) and all(isinstance(n, ast.Constant) and isinstance(n.value, int) for n in made)
 
 
 def _of_graphs(draft: Draft) -> list[ast.expr]:

@@ -16,8 +16,8 @@ After          for i in range(total_batch // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
                (`tf.train.shuffle_batch`): that is said.
 Refuses        Training in threads (HVD006): they take turns differently on every rank, and ranks wait for each other's steps.
-Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed, of one file; those that
-               a thread of the program fills.
+Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed that can't be seen, of
+               one file; those that a thread of the program fills.
 Source         Beyond the seed, which divides no steps of a Session.
 """
 
@@ -34,7 +34,6 @@ from horovodize.rules.shares import begins, feeding, is_none
 from horovodize.summary.syntax import argument
 
 _SOURCES = ("string_input_producer", "slice_input_producer")
-_SEEDS = {"string_input_producer": 3, "slice_input_producer": 3, "shuffle_batch": 5, "shuffle_batch_join": 4}
 _UNDIVIDED = "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files"
 _WHY_QUEUES = "Ranks that take the same rows in the same order average what is the same already."
 _TAKING = ("dequeue", "dequeue_many", "dequeue_up_to")
@@ -65,7 +64,7 @@ def _queues(draft: Draft) -> None:
     in_order = all(_is_in_order(draft, queue) for queue in queues)
     for queue in queues:
         if not in_order:
-            graph_seeds.tell_all_apart(draft)  # by the graph's seed, all ranks would shuffle alike
+            graph_seeds.tell_queues_apart(draft, queues)  # by one seed, all ranks would shuffle alike
             draft.note("S5", queue, _UNDIVIDED)
         elif draft.names.last(queue.func) in _SOURCES or not any(
             draft.names.last(q.func) in _SOURCES for q in queues
@@ -91,8 +90,8 @@ def _filled_by_hand(draft: Draft) -> None:
 
 def _is_in_order(draft: Draft, queue: ast.Call) -> bool:
     """Whether a queue gives its items in the same order on all ranks: it draws none, or by a seed; or has one file."""
-    last = draft.names.last(queue.func)
-    if argument(queue, "seed", _SEEDS.get(last)) is not None:
+    last, seed = draft.names.last(queue.func), graph_queues.seed(draft, queue)
+    if seed is not None and not graph_seeds.is_number(draft, seed):
         return True
     if last not in _SOURCES:
         return not last.startswith("shuffle")
