@@ -389,3 +389,29 @@ def test_a_number_that_is_no_count_goes_on_as_fast_and_its_bound_stays(update: s
     text = plan_of(heated + RUN).text
     assert "heat > 0.5," in text
     assert "0.01 * hvd.size())" in text
+
+
+def test_what_is_run_to_measure_by_another_list_of_the_same_name_is_no_training() -> None:
+    plan = plan_of(
+        LOSS
+        + "train = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
+        + OPEN
+        + """\
+saver = tf.train.Saver()
+first = 0
+last = tf.train.latest_checkpoint('logs')
+if last:
+    first = int(last[last.index('model') + 5:])
+    saver.restore(sess, last)
+for i in range(first, 9000):
+    fetched = [train]
+    sess.run(fetched, {x: draw()})
+    if i % EVERY == 0:
+        if quick:
+            fetched = [loss]
+        else:
+            fetched = [loss, x]
+        print(sess.run(fetched, {x: held}))
+"""
+    )
+    assert "if i % EVERY < hvd.size()" in plan.text

@@ -121,6 +121,29 @@ def test_a_use_sees_the_bindings_that_reach_it(source: str, values: list[str]) -
     assert sorted(found) == sorted(values)
 
 
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        ("a = 1\nif c:\n    a = 2\nelse:\n    a = 3\nlook(a)", ["2", "3"]),
+        ("a = 1\nif c:\n    a = 2\nelif d:\n    a = 3\nelse:\n    a = 4\nlook(a)", ["2", "3", "4"]),
+        ("a = 1\nif c:\n    a = 2\nelif d:\n    a = 3\nlook(a)", ["1", "2", "3"]),
+        ("a = 1\nif c:\n    a = 2\nelse:\n    a += 3\nlook(a)", ["1", "2", "3"]),
+        ("a = 1\nif c:\n    a = 2\nelse:\n    if d:\n        a = 3\nlook(a)", ["1", "2", "3"]),
+        ("a = 1\nif c:\n    a = 2\nelse:\n    for a in b:\n        pass\nlook(a)", ["1", "2", "b"]),
+        ("a = 1\nif c:\n    if d:\n        a = 2\n    else:\n        a = 3\n    look(a)", ["2", "3"]),
+        ("a = 1\nif d:\n    if c:\n        a = 2\n    else:\n        a = 3\nlook(a)", ["1", "2", "3"]),
+        ("def f():\n    a = 1\n    if c:\n        a = 2\n    else:\n        return\n    look(a)", ["2"]),
+        ("for i in b:\n    a = 1\n    if c:\n        a = 2\n    else:\n        a = 3\n    look(a)", ["2", "3"]),
+        ("a = 1\nfor i in b:\n    if c:\n        a = 2\n    else:\n        a = 3\n    look(a)\n    a = 4", ["2", "3"]),
+        ("for i in b:\n    a = 1\n    if c:\n        a = 2\n    else:\n        continue\n    look(a)", ["1", "2"]),
+        ("a = 1\nfor i in b:\n    if c:\n        a = 2\n    else:\n        a = 3\nlook(a)", ["1", "2", "3"]),
+        ("a = 1\ntry:\n    if c:\n        a = 2\n    else:\n        a = 3\nexcept E:\n    pass\nlook(a)", ["1", "2", "3"]),
+    ],
+)  # fmt: skip
+def test_what_both_arms_of_an_if_give_a_name_hides_what_came_before(source: str, values: list[str]) -> None:
+    assert seen(source) == values
+
+
 def test_parts_of_a_tuple_are_known_apart() -> None:
     m = module("a, (b, c) = f(), g()\nlook(c)\n")
     use = looked_at(m)

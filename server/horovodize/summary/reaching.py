@@ -24,6 +24,9 @@ def reaching(syntax: Syntax, every: Sequence[Binding], use: ast.Name) -> list[Bi
             if dominates and binding.kind != "augment" and not _may_be_skipped(syntax, binding, use):
                 dominated = True
                 break
+            if _given_in_both_arms(syntax, found, use):
+                dominated = True
+                break
     loops = syntax.loops(use)
     if isinstance(statement, ast.While) and syntax.inside(use, statement.test):
         loops = [statement, *loops]  # its test is read in each turn too
@@ -37,6 +40,32 @@ def reaching(syntax: Syntax, every: Sequence[Binding], use: ast.Name) -> list[Bi
                     if not _before(binding, use, statement) or not paths(syntax, binding.statement, use)[0]:
                         found.append(binding)
     return found
+
+
+def _given_in_both_arms(syntax: Syntax, found: Sequence[Binding], use: ast.AST) -> bool:
+    """Whether the last of the bindings that were found completes an `if` each arm of which gives the name a value, or leaves
+    the function, and which must have run before the use: what came before it doesn't reach that."""
+    given = {b.statement for b in found if b.kind == "assign"}
+    statement: ast.AST = found[-1].statement
+    while isinstance(decision := syntax.parent.get(statement), ast.If):
+        if statement not in given or not all(
+            _is_given(arm, given) for arm in (decision.body, decision.orelse)
+        ):
+            return False
+        if paths(syntax, decision, use)[1]:
+            return True
+        given.add(decision)
+        statement = decision
+    return False
+
+
+def _is_given(arm: Sequence[ast.stmt], given: set[ast.AST]) -> bool:
+    if arm and isinstance(arm[-1], (ast.Return, ast.Raise)):
+        return True
+    return any(
+        s in given or (isinstance(s, ast.If) and _is_given(s.body, given) and _is_given(s.orelse, given))
+        for s in arm
+    )
 
 
 def _may_be_skipped(syntax: Syntax, binding: Binding, use: ast.AST) -> bool:
