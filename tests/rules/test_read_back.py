@@ -743,3 +743,25 @@ np.savetxt({kept}, x)
 model.fit(x, x)
 """
     assert ('name="read")' in plan_of(source).text.replace("'", '"')) is waits
+
+
+SHOWN = """\
+import matplotlib.pyplot as plt
+def show(path{default}, fixed=False):
+    plt.savefig(path)
+for epoch in range(9):
+    fit(epoch)
+    show('results/random_' + str(epoch) + '.png')
+    show(path='{folder}/fixed_' + str(epoch) + '.png', fixed=True)
+for epoch in range(9):
+    frames.append(plt.imread('results/fixed_' + str(epoch) + '.png'))
+"""
+
+
+@pytest.mark.parametrize("default", ["", "='result.png'"])
+@pytest.mark.parametrize(("folder", "waits"), [("results", True), ("shown", False)])
+def test_one_of_several_paths_that_a_function_writes_is_waited_for(
+    default: str, folder: str, waits: bool
+) -> None:
+    text = apply(HEAD + SHOWN.format(default=default, folder=folder), *RULES).text
+    assert ("wait until rank 0 has written it" in text) is waits

@@ -240,8 +240,9 @@ class Files:
     def _same_file(self, write: Access, read: Access) -> bool:
         if write.path is None or read.path is None or write.family == "folder":
             return write.family != "file"
-        (text, written), (other, wanted) = self._paths.beginning(write.path), self._paths.beginning(read.path)
-        if text == other or self._paths.are_given_both(write.path, read.path):
+        written, wanted = self._paths.beginning(write.path), self._paths.beginning(read.path)
+        as_written = ast.unparse(write.path) == ast.unparse(read.path)
+        if as_written or self._paths.are_given_both(write.path, read.path) or self._is_one_of(write, read):
             return True
         name, wanted_name = self._paths.name(write.path), self._paths.name(read.path)
         if write.family == "file" and name is not None and wanted_name is not None and name != wanted_name:
@@ -252,11 +253,20 @@ class Files:
                 return same
         return write.family == "model" or (name is not None and name == wanted_name)
 
+    def _is_one_of(self, write: Access, read: Access) -> bool:
+        """Whether what is written is, among several paths that are written out, one that begins as what is read does."""
+        if write.path is None or read.path is None or write.family != "file":
+            return False
+        written, wanted = self._paths.beginnings(write.path), self._paths.beginnings(read.path)
+        return len(written) > 1 and any(
+            w[:1] != KEPT and r[:1] != KEPT and may_be_same(w, r) for w in written for r in wanted
+        )
+
     def _is_in_folder(self, write: Access, read: Access) -> bool:
         """Whether a file is written into a folder that is gone through: `f"data/{i}.png"` and `listdir("data")`."""
         if write.family != "file" or read.family != "folder" or write.path is None or read.path is None:
             return False
-        written, folder = self._paths.beginning(write.path)[1], self._paths.beginning(read.path)[1]
+        written, folder = self._paths.beginning(write.path), self._paths.beginning(read.path)
         return written is not None and folder is not None and may_be_same(written, folder)
 
     # ------------------------------------------------------------------ order

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os.path
 import re
+from collections.abc import Iterator
 
 from horovodize.summary.module import Module
 
@@ -19,7 +20,7 @@ class Paths:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._paths: dict[ast.expr, tuple[str, str | None]] = {}
+        self._paths: dict[ast.expr, list[str]] = {}
 
     def listed(self, path: ast.expr | None) -> list[ast.expr | None]:
         """The paths that an expression gives: those of a list that is written out, else itself."""
@@ -80,48 +81,47 @@ class Paths:
                 return name
         return None
 
-    def beginning(self, path: ast.expr) -> tuple[str, str | None]:
-        """A path as it is written, and how it begins where that is written out."""
+    def beginning(self, path: ast.expr) -> str | None:
+        """How a path begins where that is written out; of several that it may be, the first."""
+        return next(iter(self.beginnings(path)), None)
+
+    def beginnings(self, path: ast.expr) -> list[str]:
+        """How each path begins that an expression may be, as functions are passed it, where that is written out."""
         if path not in self._paths:
-            start = self._starts(path)
-            self._paths[path] = ast.unparse(path), start if start and _head(start) else None
+            found = dict.fromkeys(self._starts(path))
+            self._paths[path] = [start for start in found if _head(start)]
         return self._paths[path]
 
-    def _starts(self, path: ast.expr, depth: int = 6) -> str | None:
+    def _starts(self, path: ast.expr, depth: int = 6) -> Iterator[str]:
         """How a path begins, as far as it is written out: what varies is put as `{`; a folder that isn't, as it is called,
-        after a mark. None when it varies from the start."""
+        after a mark. Nothing of one that varies from the start."""
         for origin in self.module.values.origins(path):
             if origin.path or not isinstance(origin.node, ast.expr) or not depth:
                 continue
             match origin.node:
                 case ast.Constant(value=str() as text):
-                    return text
+                    yield text
                 case ast.JoinedStr(values=[ast.Constant(value=str() as text), *_]):
-                    return text + "{"
+                    yield text + "{"
                 case ast.JoinedStr(
                     values=[ast.FormattedValue(value=folder), ast.Constant(value=str() as text), *_]
                 ) if text.startswith("/"):
-                    start, end = self._starts(folder, depth - 1), text + "{"
+                    yield from (f"{start}{text}{{" for start in self._starts(folder, depth - 1))
                 case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str() as text))):
-                    return text
+                    yield text
                 case ast.BinOp(op=ast.Add() | ast.Mod(), left=left):
-                    start, end = self._starts(left, depth - 1), "{"
+                    yield from (start + "{" for start in self._starts(left, depth - 1))
                 case ast.Call(func=func, args=[given]) if self._is_path(func):
-                    start, end = self._starts(given, depth - 1), ""
+                    yield from self._starts(given, depth - 1)
                 case (
                     ast.BinOp(op=ast.Div(), left=left, right=right)
                     | ast.Call(func=ast.Attribute(attr="join"), args=[left, right, *_])
                 ):
-                    start = self._starts(left, depth - 1)
-                    end = f"/{self._starts(right, depth - 1) or '{'}"
+                    end = next(self._starts(right, depth - 1), "{")
+                    yield from (f"{start}/{end}" for start in self._starts(left, depth - 1))
                 case ast.Name() | ast.Attribute():
                     called = ast.unparse(origin.node).replace(".", _OF)  # `args.train` has no suffix
-                    start, end = KEPT + called + KEPT, ""
-                case _:
-                    continue
-            if start:
-                return start + end
-        return None
+                    yield KEPT + called + KEPT
 
     def _is_path(self, func: ast.expr) -> bool:
         """`str`, `pathlib.Path`: what they give is the path that they are given."""
