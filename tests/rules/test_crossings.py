@@ -125,3 +125,24 @@ def test_so_it_comes_as_often_as_alone(size: int) -> None:
     assert len(ranks) in (len(alone), len(alone) - 1)
     once = [i for i in range(100000 // size) if i * size % 1000 < size and i == -(-5000 // size)]
     assert len(once) == 1
+
+
+@pytest.mark.parametrize(
+    ("begun", "short"),
+    [
+        ("total = 0.0", True),
+        ("total, seen = 0.0, 0", False),  # a pair: not looked into
+        ("total = least", False),  # what another name keeps from turn to turn
+        ("if i > 3: total = 0.0", False),
+    ],
+)
+def test_what_each_turn_begins_with_nothing_does_not_go_on_from_its_last_value(
+    begun: str, short: bool
+) -> None:
+    loop = (
+        LOOP
+        + f"        {begun}\n        if i % 100 == 0:\n            for w in held: total += float(loss_of(w))\n"
+    )
+    text = plan_of(TAPE + DATA + "total = least = 0.0\n" + loop).text
+    assert (OLD in text) is short
+    assert (EXACT in text) is not short

@@ -21,7 +21,7 @@ from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import FUNCTIONS, LOOPS
 
 _LIMIT = 60
 _SETS = {"assign", "set_value"}
@@ -104,11 +104,12 @@ def _goes_on(draft: Draft, test: ast.expr) -> bool:
         if isinstance(n, ast.Assign) and not _is_of_its_last(draft, n)
         for t in n.targets
     }
+    each_turn = _begun_in_each_turn(draft, test)
     places: set[ast.AST] = {
         n
         for n in draft.syntax.every(ast.AugAssign, ast.Assign, ast.Call)
         if (kept := _kept(draft, n, decided)) is not None
-        and not (kept in begun and any(draft.syntax.inside(n, s) for s in decided))
+        and not ((kept in begun and any(draft.syntax.inside(n, s) for s in decided)) or kept in each_turn)
     }
     if draft.in_graph and any(
         draft.drive.reaches(s, {run}) and places & set(graph.operations(graph.fetches(run)))
@@ -118,6 +119,26 @@ def _goes_on(draft: Draft, test: ast.expr) -> bool:
     ):
         return True
     return any(draft.drive.reaches(s, places) for s in decided)
+
+
+def _begun_in_each_turn(draft: Draft, test: ast.expr) -> set[str]:
+    """What each turn of the loop around a test gives a value that is written out before it: `total = 0.0`."""
+    found = set[str]()
+    statement: ast.AST = draft.syntax.statement(test)
+    while isinstance(statement, ast.stmt) and draft.syntax.loops(statement):
+        block = draft.syntax.block(statement)
+        before = block[: block.index(statement)] if statement in block else []
+        found |= {
+            ast.unparse(t)
+            for s in before
+            if isinstance(s, ast.Assign)
+            and not any(isinstance(n, (ast.Name, ast.Attribute)) for n in ast.walk(s.value))
+            for t in s.targets
+        }
+        statement = draft.syntax.parent[statement]
+        if isinstance(statement, LOOPS):
+            break
+    return found
 
 
 def _kept(draft: Draft, n: ast.AST, decided: list[ast.AST]) -> str | None:
