@@ -903,3 +903,33 @@ while step < 500:
 """
     )
     assert "while step < 500 // hvd.size():" in plan_of(program).text
+
+
+@pytest.mark.parametrize(
+    ("source", "drawn"),
+    [
+        ("from helper import batches_of\nbatches = batches_of(rows)\n", "next(batches)"),
+        ("from helper import batches_of\nbatches = batches_of(rows)\n", "batches.next()"),
+        (
+            "def batches_of(a):\n    for i in range(9):\n        yield a[i:]\nbatches = batches_of(rows)\n",
+            "batches.next()",
+        ),
+        ("from helper import data\n", "data.next_batch(32)"),
+        ("from helper import read\ndata = read('d')\n", "data.train.next_batch(32)"),
+    ],
+)
+def test_a_turn_that_a_rank_leaves_out_by_its_own_batch_all_leave_out(source: str, drawn: str) -> None:
+    loop = f"for i in range(500):\n    batch = {drawn}\n    if len(batch) < 32:\n        continue\n"
+    loop += "    sess.run(train, {x: batch})\n"
+    plan = plan_of(BUILT + source + "sess = tf.Session()\n" + INIT + loop)
+    assert f"batch = [{drawn} for _ in range(hvd.size())][hvd.rank()]" in plan.text
+    assert "if any_rank(len(batch) < 32):" in plan.text
+
+
+def test_numbers_that_are_counted_are_no_batch() -> None:
+    loop = (
+        "for i in range(500):\n    number = next(numbers)\n"
+        "    sess.run(train, {x: draw()})\n    if number > 8:\n        break\n"
+    )
+    source = "import itertools\n" + BUILT + "numbers = itertools.count()\nsess = tf.Session()\n"
+    assert "any_rank" not in plan_of(source + INIT + loop).text

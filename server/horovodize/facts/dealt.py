@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 
 from horovodize.facts.cursors import cursors_of
@@ -11,6 +12,10 @@ from horovodize.source.nodes import walk
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.syntax import FUNCTIONS, Loop, numbered
 
+# What gives the next batch by its name; what is only measured by.
+DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
+EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
+_KNOWN = ("tensorflow.", "itertools.", "numpy.", "random.", "keras.")
 _COPYING = ("list", "tuple")
 _LIMIT = 200  # nodes that are looked at behind what a loop goes through
 
@@ -97,17 +102,42 @@ class Dealt:
         return any(name.startswith("horovod.") and name.endswith(".rank") for name in names)
 
     def _asked(self, loop: Loop) -> list[ast.expr]:
-        """`next(batches)` of a generator of the program: each rank gets others."""
+        """`next(batches)`, `train.next_batch(64)`: each rank gets others."""
         return [
             n
             for s in loop.body
             for n in walk(s)
-            if isinstance(n, ast.Call)
-            and isinstance(n.func, ast.Name)
-            and n.func.id == "next"
-            and n.args
-            and self.feeding.kinds.generator(n.args[0]) is not None
+            if isinstance(n, ast.Call) and (self._is_asked(n) or self._is_named_so(n))
         ]
+
+    def _is_asked(self, call: ast.Call) -> bool:
+        """`next(batches)` of a generator of the program, or of what a module gives that isn't read."""
+        if not isinstance(call.func, ast.Name) or call.func.id != "next" or not call.args:
+            return False
+        source = call.args[0]
+        return self.feeding.kinds.generator(source) is not None or self._is_of_unread(source)
+
+    def _is_named_so(self, call: ast.Call) -> bool:
+        """`batches.next()`, `data.next_batch(64)` of what gives batches by its name."""
+        func = call.func
+        if (
+            not isinstance(func, ast.Attribute)
+            or not DEALS.match(func.attr)
+            or EVALUATES.search(ast.unparse(func))
+        ):
+            return False
+        if (self.feeding.names.of(func) or "").startswith(_KNOWN):
+            return False
+        return not self.feeding.pipelines.is_dataset(func.value)
+
+    def _is_of_unread(self, source: ast.expr) -> bool:
+        """Whether something is what a function gives that isn't read, of none of the libraries that are known."""
+        made = self.feeding.values.calls(source)
+        names = [self.feeding.names.of(c.func) or "" for c in made]
+        return bool(made) and all(
+            name and not name.startswith(_KNOWN) and self.feeding.values.callee(c) is None
+            for c, name in zip(made, names, strict=True)
+        )
 
     def numbered(self, driver: Driver) -> ast.Call | None:
         """The `enumerate(…)` around what a loop iterates, where its number selects data: then number and item are dealt out

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from horovodize.facts.cursors import deals_by_cursor, moved, passes
+from horovodize.facts.dealt import DEALS, EVALUATES
 from horovodize.facts.games import is_game
 from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
@@ -27,9 +28,7 @@ from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.selecting import draws_what_trains
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, arguments, has_unpacking
 
-_DEALS = re.compile(r"^(get_)?next_?(\w+_)?batch(es)?$|^next_?minibatch$|^get_(\w+_)?batch$|^next$", re.I)
 _DRAWS = re.compile("rand|sample|draw|noise", re.I)
-_EVALUATES = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
 _RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 ORDER = (
@@ -331,7 +330,7 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
     """Whether a call gets the next batch from something that keeps count of what it has dealt out."""
     if not isinstance(call.func, (ast.Name, ast.Attribute)) or has_unpacking(call):
         return False
-    if (draft.names.of(call.func) or "").startswith("tensorflow.") or _EVALUATES.search(
+    if (draft.names.of(call.func) or "").startswith("tensorflow.") or EVALUATES.search(
         draft.module.text(call.func)
     ):
         return False
@@ -344,7 +343,7 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         return _function_deals(draft, callee, depth)
     if _is_of_queue(draft, call):
         return True
-    if not _DEALS.match(draft.names.last(call.func)):
+    if not DEALS.match(draft.names.last(call.func)):
         return False
     return not (isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value))
 
