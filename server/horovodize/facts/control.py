@@ -240,6 +240,10 @@ class Control:
                 continue
             if _is_of_another_key(self.syntax.parent[place], item):
                 continue
+            if (
+                self.counted and item.size and self.flow.threads.changes(place, e)
+            ):  # in which order is for the thread
+                step.varies(Source.THREAD, place)
             for value in given if not item.size or item.path or _adds_all(self.syntax.parent[place]) else ():
                 step.ask(value, _path_of_added(self.syntax.parent[place], item), item.size)
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)

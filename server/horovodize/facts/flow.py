@@ -21,6 +21,7 @@ from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
 from horovodize.facts.signals import Signals
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
+from horovodize.facts.thread_changes import ThreadChanges
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
@@ -93,7 +94,7 @@ class Flow:
             module.syntax, module.scopes, module.names, module.values,
         )  # fmt: skip
         self.dealt, self.kept, self.metrics = dealt, kept, FitMetrics(module, sites)
-        self.signals = Signals(module)
+        self.signals, self.threads = Signals(module), ThreadChanges(module)
         self.control = Control(self, decisions)
         self.calls = Calls(self)
 
@@ -160,6 +161,8 @@ class Flow:
             return
         if self.signals.sets(b):
             step.varies(Source.SIGNAL, b.anchor)
+        if self.control.counted and self.threads.sets(b, use):
+            step.varies(Source.THREAD, b.anchor)
         path = () if -1 in b.path else (*b.path, *item.path)
         match b.kind:
             case "assign" | "with" | "augment":

@@ -21,6 +21,7 @@ class Source(Enum):
     ORDER = "it depends on the order of a set, which differs between processes"
     INPUT = "it depends on what is typed in at one process"
     SIGNAL = "it depends on a signal, which ranks get at different times"
+    THREAD = "it depends on how far a thread has come, which is not as far on each rank"
     FAILURE = "it depends on an exception, which one rank alone may run into"
     ROWS = "it is computed from the rows of one rank"
 

@@ -111,6 +111,7 @@ _BY_A_FILE = (
 )
 _AGREED = (
     Source.ROWS,
+    Source.THREAD,
     Source.GAME,
 )  # what training computes: ranks are made to decide together by it, or refused (G4)
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")

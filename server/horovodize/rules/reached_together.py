@@ -49,7 +49,7 @@ _OTHER_NUMBER = (
     "fixed number of steps"
 )
 _SIZES = frozenset("len size count counter cntr".split())
-_OF_THE_RANK = (Source.ROWS, Source.GAME)
+_OF_THE_RANK = (Source.ROWS, Source.GAME, Source.THREAD)
 
 
 def keep(draft: Draft, frame: Frame, sites: Collection[ast.AST]) -> None:
