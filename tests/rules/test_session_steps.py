@@ -933,3 +933,40 @@ def test_numbers_that_are_counted_are_no_batch() -> None:
     )
     source = "import itertools\n" + BUILT + "numbers = itertools.count()\nsess = tf.Session()\n"
     assert "any_rank" not in plan_of(source + INIT + loop).text
+
+
+@pytest.mark.parametrize(
+    ("drawn", "used"),
+    [
+        ("held = data.next_batch(32, 'test')", "print(sess.run(loss, {x: held}))"),
+        (
+            "held, names = data.next_batch(32, 'test')",
+            "print(sess.run(loss, feed_dict={x: held}), sess.run(w, {x: names}))",
+        ),
+        ("held = 0", "print(sess.run(loss, {x: data.next_batch(32, 'test')}))"),
+        ("held = data.next_batch(32, 'test')[0]", "for k in range(3): print(sess.run(loss, {x: held}))"),
+    ],
+)
+def test_batches_that_only_measure_stay_the_same_on_all_ranks(drawn: str, used: str) -> None:
+    loop = (
+        "for i in range(500):\n    batch = data.next_batch(32, 'train')\n    sess.run(train, {x: batch})\n"
+        f"    if i % 100 == 0:\n        {drawn}\n        {used}\n"
+    )
+    text = plan_of(BUILT + "from helper import data\nsess = tf.Session()\n" + INIT + loop).text
+    assert "batch = [data.next_batch(32, 'train') for _ in range(hvd.size())][hvd.rank()]" in text
+    assert "[data.next_batch(32, 'test')" not in text
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "sess.run(train, {x: held})",
+        "print(sess.run(loss, {x: held}))\n    sess.run(train, {x: held})",
+        "kept.append(held)\n    sess.run(train, {x: kept[-1]})",
+        "fed = {x: held}\n    sess.run(train, fed)",
+    ],
+)
+def test_batches_that_train_are_dealt_whatever_is_measured_by_them(used: str) -> None:
+    loop = f"for i in range(500):\n    held = data.next_batch(32)\n    {used}\n"
+    text = plan_of(BUILT + "from helper import data\nkept = []\nsess = tf.Session()\n" + INIT + loop).text
+    assert "held = [data.next_batch(32) for _ in range(hvd.size())][hvd.rank()]" in text

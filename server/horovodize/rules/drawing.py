@@ -19,6 +19,7 @@ from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
 from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
+from horovodize.rules.measuring_draws import only_measures
 from horovodize.rules.seeds_apart import is_order, seed_generator
 from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
@@ -110,8 +111,10 @@ def _prepares_rows(draft: Draft, call: ast.Call) -> bool:
 
 
 def _feeds_a_step(draft: Draft, driver: Driver, call: ast.Call) -> bool:
-    """Whether a step may be taken on what a function of the program gives. A graph's steps are fed by names."""
-    if draft.in_graph or not isinstance(draft.values.callee(call), FUNCTIONS):
+    """Whether a step may be taken on what a call gives. A graph's steps are fed by names."""
+    if draft.in_graph:
+        return not only_measures(draft, call)
+    if not isinstance(draft.values.callee(call), FUNCTIONS):
         return True
     steps = set[ast.AST](draft_steps(draft))
     taken = (
