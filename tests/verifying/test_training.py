@@ -200,3 +200,61 @@ def test_what_xla_compiles_is_watched_without_it_and_fails_where_it_holds_a_coll
     found = verify("train.py", WarmTrainer(original, left, tmp_path, ALONE), [2], seeds=1)
     assert not found.alike
     assert "`jit_compile=True` has XLA compile a function" in found.judged[0].conclusion
+
+
+WRITES = """import csv
+import numpy as np
+import tensorflow as tf
+
+EVERY = 8
+x = np.random.RandomState(3).rand(256, 4).astype("float32")
+rows = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).batch(8)
+net = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.05)
+writer = tf.summary.create_file_writer("logs")
+log = open("log.csv", "w")
+table = csv.writer(log)
+step = 0
+for epoch in range(2):
+    for a, b in rows:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(net(a) - b))
+        optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+        step += 1
+        if step % EVERY == 0:
+            with writer.as_default():
+                tf.summary.scalar("loss", loss, step=step)
+    table.writerow([epoch, float(loss)])
+    net.save_weights(f"net-{epoch + 1}.h5")
+writer.close()
+log.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("hvd.init()", "hvd.init()", ""),
+        ("EVERY // hvd.size()", "(EVERY * 2)", '"loss" in logs: writes 8 summaries alone, 2 on 2 ranks'),
+        (
+            "([epoch, float(loss)])",
+            "([epoch, float(loss)]) if epoch else None",
+            "log.csv: writes 2 lines alone, 1 on 2",
+        ),
+        (
+            'net.save_weights(f"net-{epoch + 1}.h5")',
+            'epoch or net.save_weights(f"net-{epoch + 1}.h5")',
+            "net-2.h5 is kept alone, and not on 2 ranks",
+        ),
+    ],
+    ids=["right", "summaries", "lines", "the second save"],
+)
+def test_how_much_is_written_is_compared(old: str, new: str, says: str, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(WRITES, encoding="utf-8")
+    distributed = prepare(script, Options()).main.text
+    assert distributed.count(old) == 1, distributed
+    changed = distributed.replace(old, new)
+    found = verify("train.py", WarmTrainer(WRITES, changed, tmp_path, ALONE), [2], seeds=1)
+    assert found.alike == (not says), found.judged[0].conclusion
+    assert says in found.judged[0].conclusion

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from horovodize import runtime
+from horovodize.verifying.left import left_in
 from horovodize.verifying.runs import Run
 from horovodize.verifying.training import PROBE, environment, files_of, read_run
 from tests.training import running
@@ -67,8 +68,9 @@ class WarmTrainer:
         seconds = time.monotonic() - started
         over = status == 124
         run = read_run(
-            place / "reports", max(size, 1), status, seconds, output, files, over, place / "timeline.json"
-        )
+            place / "reports", max(size, 1), status, seconds, output, files, over, place / "timeline.json",
+            left_in(place / "copy", files),
+        )  # fmt: skip
         if which == "original":
             self.alone[key] = run
         return run

@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import isclose, isnan
 from typing import Any
 
+from horovodize.verifying.amounts import as_much_is_written
 from horovodize.verifying.averaging import added_up
 from horovodize.verifying.check import Check
 from horovodize.verifying.rows import rows_are_divided
@@ -33,6 +34,7 @@ def contract(
         _weights(run),
         _rates(first, run, scaled, shares),
         _files(alone, run, settled.files),
+        as_much_is_written(alone, run, settled.files),
     ]
     return [*found, rows_are_divided(alone, run, scaled, sooner), _output(first, run)]
 

@@ -11,6 +11,8 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
+from horovodize.verifying.left import Left, kind_of
+
 SAME = 1e-4  # how far the weights of two runs of one process may end from each other: rounding
 _SAYS = re.compile(r"\w[\w.]*(Error|Exception|Exit|Interrupt)\b")
 TAIL = 0.1  # the part of the steps whose losses make the first and the final loss
@@ -176,7 +178,8 @@ class Run:
     """A run on `size` ranks: exit status, seconds, what it said, files that lay in its folder afterwards and had not before.
 
     stalled        it was ended at its time limit, or by Horovod because a rank waited in vain
-    communication  seconds of the training in which a collective was under way, or waited for, on rank 0"""
+    communication  seconds of the training in which a collective was under way, or waited for, on rank 0
+    left           what these files hold"""
 
     size: int
     ranks: list[Rank]
@@ -188,6 +191,7 @@ class Run:
     communication: float | None = (
         None  # seconds in which a collective was under way, or waited for, on rank 0
     )
+    left: Left = field(default_factory=Left)
 
     @property
     def complete(self) -> bool:
@@ -284,11 +288,6 @@ def distance(one: Sequence[float], other: Sequence[float]) -> float:
         return float("inf")
     length = sum(a * a for a in one) ** 0.5
     return float(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 / max(length, 1e-9))
-
-
-def kind_of(path: str) -> str:
-    """A path without its numbers: time stamps, process ids, epochs and steps. ("h5" is a kind of file.)"""
-    return re.sub(r"(?<!\.h)\d+(\.\d+)?", "#", re.sub(r"(events\.out\.tfevents)\..*", r"\1", path))
 
 
 def _without_rank(path: str, rank: int) -> list[str]:

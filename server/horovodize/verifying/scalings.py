@@ -102,7 +102,8 @@ def settled_by(run: Run, untrained: Run) -> Settled:
     traces = zip(*([one["trace"] for one in rank.optimizers] for rank in (mine, its)), strict=True)
     pairs = [(a["rate"], b["rate"]) for one, other in traces for a, b in zip(one, other, strict=False)]
     rates = all(isclose(a, b, rel_tol=RATE) or isnan(a + b) for a, b in pairs)
-    return Settled(length, rates, length and mine.written() == its.written())
+    files = mine.written() == its.written() and run.left.amounts == untrained.left.amounts
+    return Settled(length, rates, length and files)
 
 
 def _grown(alone: Run, run: Run) -> tuple[float, float] | None:

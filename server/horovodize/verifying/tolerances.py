@@ -108,6 +108,15 @@ def events(times: int, steps: int, size: int) -> tuple[float, float]:
     return rarest - 1, max(times, steps / (every - size + 1)) + 1
 
 
+def events_kept(times: int, steps: int, its: int, size: int) -> tuple[float, float]:
+    """The same where a rank takes `its` steps: of what comes more seldom than a step of all ranks none may be missing, if they
+    take as many as one process. It may come every so many steps as let it come once more alone."""
+    least, most = events(times, steps, size)
+    seldom = steps >= times * size
+    often = its // max(1, steps // (times + 1) // size) + 1
+    return (times if seldom and its * size >= steps else least), max(most, often)
+
+
 def spread(batches: Sequence[int], rounds: int) -> float:
     """By how many rows ranks may differ that take as many batches each: the last of a pass may be short; sizes that a script
     varies add up by chance."""

@@ -14,6 +14,7 @@ from horovodize.options import Options
 from horovodize.running.prepared import Prepared, prepare
 from horovodize.running.ranks import CannotRun, run_ranks
 from horovodize.running.scratch import scratch_copy
+from horovodize.verifying.left import Left, left_in
 from horovodize.verifying.runs import Rank, Run
 from horovodize.verifying.speed import time_in_collectives
 from horovodize.verifying.verdict import CouldNotRun
@@ -91,8 +92,9 @@ class Trainer:
         files = [path for path, state in files_of(scratch.root).items() if before.get(path) != state]
         seconds = time.monotonic() - started
         run = read_run(
-            reports, max(size, 1), result.status, seconds, output, files, result.over_limit, timeline
-        )
+            reports, max(size, 1), result.status, seconds, output, files, result.over_limit, timeline,
+            left_in(scratch.root, files),
+        )  # fmt: skip
         self.taken = max((len(curve.losses) for rank in run.ranks for curve in rank.curves), default=0)
         return run
 
@@ -106,6 +108,7 @@ def read_run(
     files: Sequence[str],
     over_limit: bool,
     timeline: Path | None = None,
+    left: Left | None = None,
 ) -> Run:
     """A run of which each rank has left its report in a folder."""
     ranks = [Rank(json.loads(path.read_text(encoding="utf-8"))) for path in reports.glob("rank-*.json")]
@@ -114,7 +117,7 @@ def read_run(
     in_collectives = None
     if timeline is not None and size > 1 and ranks:
         in_collectives = time_in_collectives(timeline, *ranks[0].training)
-    return Run(size, ranks, status, seconds, output, sorted(files), stalled, in_collectives)
+    return Run(size, ranks, status, seconds, output, sorted(files), stalled, in_collectives, left or Left())
 
 
 def environment(limit: float) -> dict[str, str]:
