@@ -248,7 +248,7 @@ class _Distribute:
                 if isinstance(result, Refusal):
                     return self._refused(summary, result)
             elif len(plans) > 1:
-                return self._project_distributed(source, summary, plans, project)
+                return self._project_distributed(source, summary, plans, project, to_script)
         edits = result.edits if isinstance(result, Plan) else []
         made = self._made(source, document, edits, to_script)
         if isinstance(made, Refusal):
@@ -344,10 +344,16 @@ class _Distribute:
         self.console.line(f"{plan.document.path}: would be distributed ({_counted(plan)})", sys.stderr)
 
     def _project_distributed(
-        self, source: Input, summary: ModuleSummary, plans: Sequence[Plan], project: ProjectOnDisk
+        self,
+        source: Input,
+        summary: ModuleSummary,
+        plans: Sequence[Plan],
+        project: ProjectOnDisk,
+        to_script: bool,
     ) -> int:
-        """A plan over several files, as one plan each."""
+        """A plan over several files, as one plan each. `to_script`: the last is a notebook's, which is written as a script."""
         from horovodize.cli.projects import new_contents, write_together
+        from horovodize.plan import Refusal
 
         world = self._world(source, summary)
         if self.mode == "json":
@@ -355,6 +361,9 @@ class _Distribute:
             return self.status
         self._tell_world(source, summary, world)
         script = plans[-1]
+        made = self._made(source, script.document, script.edits, to_script) if to_script else None
+        if isinstance(made, Refusal):
+            return self._refused(summary, made)
         plans = [plan for plan in plans if project.file(plan.document) not in self.done]
         self.done.update(project.file(plan.document) for plan in plans if plan.edits)
         contents = new_contents(plans, project)
@@ -367,7 +376,10 @@ class _Distribute:
                 print_reasons(plan, self.console)
                 print_diff(plan, self.console)
         if self.mode == "write":
-            write_together(contents)
+            path = project.file(script.document)
+            write_together([one for one in contents if made is None or one.path != path])
+            if made is not None:
+                self._deliver(source, made, script.document)
             for plan in plans:
                 if plan.edits:
                     self.console.message(f"{plan.document.path}: distributed ({_counted(plan)})")
@@ -379,7 +391,8 @@ class _Distribute:
             from horovodize.cli.notebooks import Made
 
             self._deliver(source, Made(contents[-1].new), plans[-1].document)
-        self._put_beside(source, script, None)
+        self._put_beside(source, script, made)
+        self._say_how_to_run(source, made)
         self.outcomes.distributed(plans)
         return self.status
 
@@ -525,14 +538,14 @@ class _Distribute:
         elif source.file is not None:
             write_atomically(source.file, made.data, expected=document.edited([]))
 
-    def _say_how_to_run(self, source: Input, made: Made) -> None:
-        """Of notebooks: Horovod starts processes that run a script."""
+    def _say_how_to_run(self, source: Input, made: Made | None) -> None:
+        """Of notebooks: Horovod starts processes that run a script, which is `made`."""
         from horovodize.cli.notebooks import run_command
 
-        for place, text in made.left_out:
+        for place, text in made.left_out if made is not None else ():
             self.console.at(source.path, place, "note:", f"not in the script: {text}", "blue")
         written = self.mode in ("output", "write")
-        if made.script and written:
+        if made is not None and made.script and written:
             self.console.message(f"run it with: {run_command(self.arguments.output or str(made.beside))}")
         elif source.is_notebook and (written or self.mode == "diff"):
             self.console.message(

@@ -48,7 +48,7 @@ class Folders:
     def runs_others(self, source: Input, *, trains: bool = True) -> bool:
         """Whether an input is to be read together with what it imports. `trains`: it has a loop of its own, or it may have."""
         if source.file is None or source.is_notebook:
-            return False
+            return source.file is not None
         glance = self._glances.get(source.path)
         return source.named or (
             glance is not None

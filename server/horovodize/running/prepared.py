@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from horovodize.options import Options
@@ -89,16 +89,14 @@ def prepare(script: Path, options: Options | None = None, *, distributed: bool =
     shown = str(script) if shown.startswith("..") else shown
     data = Path(script).read_bytes()
     script = Path(os.path.abspath(script))
+    is_notebook = script.suffix == ".ipynb"
     try:
-        if script.suffix == ".ipynb":
-            return _notebook(script, NotebookFile.from_bytes(data, shown), options, distributed)
-        document = Document.from_bytes(data, shown)
+        document = NotebookFile.from_bytes(data, shown) if is_notebook else Document.from_bytes(data, shown)
     except UndecodableSource as e:
         return Prepared(script, refused=[Problem(shown, Place(e.line, e.column), "HVD003", str(e))])
     project = ProjectOnDisk(script)
-    as_it_is = PreparedFile(script, script, document, data)
     if not distributed:
-        return Prepared(script, [as_it_is], _members(document, project))
+        return _with_script(Prepared(script, [], _members(document, project)), document, data, None)
     from horovodize.distribute_project import Examination, file_plans
     from horovodize.summary import summarize
 
@@ -108,14 +106,32 @@ def prepare(script: Path, options: Options | None = None, *, distributed: bool =
         return Prepared(script, refused=_problems(outcome))
     members = [script if d is document else project.file(d) for d in examination.members]
     if isinstance(outcome, Unchanged):
-        return Prepared(script, [as_it_is], members, message=outcome.message)
-    files = []
+        unchanged = Prepared(script, [], members, message=outcome.message)
+        return _with_script(unchanged, document, data, None)
+    files, own = [], None
     for plan in file_plans(outcome):
-        path = script if plan.document is document else project.file(plan.document)
+        if plan.document is document:
+            own = plan
+            continue
+        path = project.file(plan.document)
         files.append(PreparedFile(path, path, plan.document, plan.document.edited(plan.edits), plan))
-    if not files or files[-1].source != script:
-        files.append(as_it_is)
-    return Prepared(script, files, members, beside=outcome.beside)
+    return _with_script(Prepared(script, files, members, beside=outcome.beside), document, data, own)
+
+
+def _with_script(prepared: Prepared, document: Document, data: bytes, plan: Plan | None) -> Prepared:
+    """With the script's own file, which is the last: of a notebook the script that its code makes."""
+    script = prepared.script
+    if not isinstance(document, NotebookFile):
+        data = document.edited(plan.edits) if plan is not None else data
+        file = PreparedFile(script, script, document, data, plan)
+        return replace(prepared, files=[*prepared.files, file])
+    try:
+        made = as_script(document, plan.edits if plan else [])
+    except NoScript as e:
+        return Prepared(script, refused=[Problem(document.path, document.place(e.offset), "HVD006", str(e))])
+    file = PreparedFile(script, script.with_suffix(".py"), document, made.text.encode(), plan)
+    left_out = [(one.place, one.text) for one in made.left_out]
+    return replace(prepared, files=[*prepared.files, file], left_out=left_out)
 
 
 def _members(document: Document, project: ProjectOnDisk) -> list[Path]:
@@ -124,28 +140,6 @@ def _members(document: Document, project: ProjectOnDisk) -> list[Path]:
     read = read_project(document, project.load, project.script.as_posix())
     members = read.members if read is not None else [document]
     return [project.script if d is document else project.file(d) for d in members]
-
-
-def _notebook(script: Path, document: NotebookFile, options: Options | None, distributed: bool) -> Prepared:
-    """A notebook as the script that its code makes."""
-    from horovodize.distribute import distribute
-    from horovodize.summary import summarize
-
-    plan, message = None, ""
-    if distributed:
-        outcome = distribute(summarize(document), options)
-        if isinstance(outcome, Refusal):
-            return Prepared(script, refused=_problems(outcome))
-        plan = outcome if isinstance(outcome, Plan) else None
-        message = outcome.message if isinstance(outcome, Unchanged) else ""
-    try:
-        made = as_script(document, plan.edits if plan else [])
-    except NoScript as e:
-        return Prepared(script, refused=[Problem(document.path, document.place(e.offset), "HVD006", str(e))])
-    file = PreparedFile(script, script.with_suffix(".py"), document, made.text.encode(), plan)
-    left_out = [(one.place, one.text) for one in made.left_out]
-    beside = plan.beside if plan else ()
-    return Prepared(script, [file], [script], message=message, beside=beside, left_out=left_out)
 
 
 def _problems(refusal: Refusal) -> list[Problem]:

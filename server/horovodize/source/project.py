@@ -1,8 +1,8 @@
 """Several modules as one document: a script and the modules of its project that it imports, those imported first.
 
 Each module keeps its own syntax tree and its own names; only positions are shared: the texts stand one after another, so an
-offset says which file and where in it. Rules work on the whole as on one file, and their edits are cut up by file. Knows
-nothing of TensorFlow."""
+offset says which file and where in it. Rules work on the whole as on one file, and their edits are cut up by file. The
+script may be a notebook. Knows nothing of TensorFlow."""
 
 from __future__ import annotations
 
@@ -75,8 +75,15 @@ class ProjectDocument(Document):
         """The index of the member that an offset is in."""
         return max(bisect_right(self._starts, offset) - 1, 0)
 
+    @cached_property
+    def commands(self) -> tuple[Span, ...]:  # type: ignore[override]
+        """Those of a notebook, which may be the script."""
+        pairs = zip(self.members, self._starts, strict=True)
+        return tuple(Span(one.start + at, one.end + at) for member, at in pairs for one in member.commands)
+
     def original(self, span: Span) -> str:
-        return self.text[span.start : span.end]
+        index = self.member_at(span.start)
+        return self.members[index].original(self.local_span(index, span))
 
     def place(self, offset: int) -> Place:
         index = self.member_at(offset)
@@ -87,7 +94,9 @@ class ProjectDocument(Document):
         return self.members[index].name_at(offset - self._starts[index])
 
     def separates(self, before: int, after: int) -> bool:
-        return self.member_at(before) != self.member_at(after)
+        index = self.member_at(before)
+        start = self._starts[index]
+        return index != self.member_at(after) or self.members[index].separates(before - start, after - start)
 
     # ------------------------------------------------------------------ editing
 
