@@ -74,6 +74,10 @@ def test_what_is_no_environment_says_nothing(tmp_path: Path) -> None:
         ("pyproject.toml", '[tool.poetry.group.ml.dependencies]\ntensorflow = "2.17.*"\nkeras = "*"\n', "2.17.*", ""),
         ("Pipfile", '[packages]\ntensorflow = "==2.18.0"\n', "==2.18.0", ""),
         ("setup.cfg", "[options]\ninstall_requires =\n    numpy\n    tensorflow>=2.16\n", ">=2.16", ""),
+        ("setup.py", "from setuptools import setup\nNEEDS = ['numpy', 'tensorflow>=2.16']\nsetup(install_requires=NEEDS)\n",
+         ">=2.16", ""),
+        ("setup.py", "import setuptools\nsetuptools.setup(extras_require={'tf': ('tensorflow==2.15',)},\n"
+         "    install_requires=['a'] + ['keras<3'])\n", "==2.15", "<3"),
         ("environment.yml", "dependencies:\n  - python=3.11\n  - tensorflow=2.17\n", "=2.17", ""),
         ("environment.yaml", "dependencies:\n- conda-forge::tensorflow-cpu=2.15.0=a\n- pip:\n  - keras<3\n", "=2.15.0", "<3"),
         ("environment.yml", 'dependencies:\n  - "tensorflow>=2.16,<2.18"\n', ">=2.16,<2.18", ""),
@@ -106,6 +110,10 @@ def test_files_that_ask_for_versions(
         ("pyproject.toml", "[project]\ndependencies = 3 # tensorflow\n"),
         ("Pipfile.lock", '["tensorflow"]'),
         ("notes.txt", "tensorflow==2.15.1"),
+        ("requirements.txt", "-r requirements.txt\n-c missing.txt\ntensorflow\n"),
+        ("setup.py", "setup(install_requires=open('tensorflow.txt').read())"),
+        ("setup.py", "setup(install_requires=['tensorflow==2.17'"),
+        ("setup.py", "make(install_requires=['tensorflow==2.17'])"),
     ],
 )  # fmt: skip
 def test_what_says_nothing(tmp_path: Path, name: str, text: str) -> None:
@@ -129,6 +137,26 @@ def test_a_file_that_allows_both_contradicts_none(tmp_path: Path) -> None:
     project(tmp_path, requirements__txt="tensorflow==2.15\n")
     (tmp_path / "setup.cfg").write_text("[options]\ninstall_requires = tensorflow>=2.4\n")
     assert required(tmp_path) == Versions("==2.15", "", "requirements.txt")
+
+
+@pytest.mark.parametrize(
+    ("line", "tensorflow"),
+    [
+        ("-r deps/base.txt  # all", "==2.17"),
+        ("--requirement=deps/base.txt", "==2.17"),
+        ("numpy\n-r deps/more.txt", "==2.17"),  # through another
+        ("tensorflow\n-c deps/base.txt", "==2.17"),
+        ("numpy\n-c deps/base.txt", ""),  # not asked for
+        ("# -r deps/base.txt", ""),
+        ("-r deps/base.txt\ntensorflow==2.15", ""),  # not alike
+    ],
+)
+def test_requirements_include_other_files(tmp_path: Path, line: str, tensorflow: str) -> None:
+    (project(tmp_path) / "deps").mkdir()
+    (tmp_path / "deps" / "base.txt").write_text("tensorflow==2.17\n")
+    (tmp_path / "deps" / "more.txt").write_text("-r base.txt\n-r more.txt\n")
+    (tmp_path / "requirements.txt").write_text(line)
+    assert required(tmp_path).tensorflow == tensorflow
 
 
 def test_a_folder_of_requirements(tmp_path: Path) -> None:

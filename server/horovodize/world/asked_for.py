@@ -4,6 +4,7 @@ What a file asks for twice, and not alike (for one system this, for another that
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -82,6 +83,40 @@ def _setup_cfg(text: str) -> dict[str, str]:
     return _alike(requirement(line) for line in lines)
 
 
+def _setup_py(text: str) -> dict[str, str]:
+    """What is written out in `setup(install_requires=…, extras_require=…)`, or in lists with names that it is given."""
+    tree = ast.parse(text)
+    named = {
+        target.id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    lines: list[str] = []
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for keyword in call.keywords if name == "setup" else ():
+            if keyword.arg in ("install_requires", "extras_require"):
+                lines += _texts(keyword.value, named, 5)
+    return _alike(requirement(line) for line in lines)
+
+
+def _texts(e: ast.expr, named: Mapping[str, ast.expr], depth: int) -> list[str]:
+    """The texts of a list, of lists that are added, or of those in a dictionary."""
+    match e:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.Name(id=name) if name in named and depth:
+            return _texts(named[name], named, depth - 1)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
+            return [text for part in parts for text in _texts(part, named, depth)]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _texts(left, named, depth) + _texts(right, named, depth)
+    return []
+
+
 def _toml_lock(text: str) -> dict[str, str]:
     return _alike(_LOCKED.findall(text))
 
@@ -105,6 +140,7 @@ REQUIREMENTS: Mapping[str, Callable[[str], dict[str, str]]] = {
     "Pipfile": _pipfile,
     "environment*.y*ml": _conda,
     "setup.cfg": _setup_cfg,
+    "setup.py": _setup_py,
 }
 
 __all__ = ["LOCKS", "REQUIREMENTS", "requirement"]

@@ -3,8 +3,8 @@
 1. the packages of an interpreter that the user names (the command line's `--python`, else VIRTUAL_ENV; the server's setting),
    by the names of their `.dist-info` folders;
 2. lock files beside the script, then in the folders above it up to the top of its project;
-3. there, what `requirements*.txt`, `pyproject.toml`, `environment.yml` and their like ask for, unless they contradict each
-   other. One that allows Keras 2 and 3 says nothing.
+3. there, what `requirements*.txt`, `setup.py`, `pyproject.toml`, `environment.yml` and their like ask for, unless they
+   contradict each other. One that allows Keras 2 and 3 says nothing.
 
 The setting `tensorflow` comes before all of it."""
 
@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from horovodize.files import read_regular
-from horovodize.world.asked_for import LOCKS, REQUIREMENTS
+from horovodize.world.asked_for import LOCKS, REQUIREMENTS, requirement
 from horovodize.world.versions import FIRST_WITH_KERAS_3, Versions, before, from_on
 
 _LARGEST = 20_000_000  # bytes of a lock file
 _MARKS = (".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg")  # what stands at the top of a project
+# `-r base.txt`, `--constraint=limits.txt  # ours`
+_INCLUDED = re.compile(rb"^\s*(-r|--requirement|-c|--constraint)\b[ \t=]*([^#\r\n]+)", re.MULTILINE)
 TENSORFLOW_PACKAGES = (
     "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-rocm",
     "intel-tensorflow",
@@ -102,13 +104,38 @@ def _folders(folder: Path) -> Iterable[Path]:
 
 def _read(path: Path, read: Callable[[str], Mapping[str, str]]) -> dict[str, str]:
     """The packages of a file, each with what is asked for; none where it can't be understood."""
-    data = read_regular(path, _LARGEST)
-    if data is None or not re.search(rb"tensorflow|keras", data, re.IGNORECASE):
-        return {}
     try:
+        data = _with_others(path, set()) if path.suffix == ".txt" else (read_regular(path, _LARGEST) or b"")
+        if not re.search(rb"tensorflow|keras", data, re.IGNORECASE):
+            return {}
         return {_normal(name): asked for name, asked in read(data.decode("utf-8")).items()}
-    except (ValueError, TypeError, AttributeError):  # somebody else's file; a TOML error is a ValueError
+    # Somebody else's file; a TOML error is a ValueError.
+    except (ValueError, TypeError, AttributeError, SyntaxError, RecursionError, MemoryError):
         return {}
+
+
+def _with_others(path: Path, seen: set[Path]) -> bytes:
+    """The lines of a file of requirements, with those of the files that it includes (`-r base.txt`). Of `-c constraints.txt`
+    only what concerns packages that are asked for."""
+    path = Path(os.path.abspath(path))
+    if path in seen:
+        return b""
+    seen.add(path)
+    found = read_regular(path, _LARGEST) or b""
+    own, limits = found, b""
+    for match in _INCLUDED.finditer(found):
+        name = os.fsdecode(match[2].strip().strip(b"\"'"))
+        other = _with_others(path.parent / name, seen)
+        if match[1] in (b"-r", b"--requirement"):
+            own += b"\n" + other
+        else:
+            limits += b"\n" + other
+    asked = {_name_of(line) for line in own.splitlines()}
+    return own + b"\n" + b"\n".join(line for line in limits.splitlines() if _name_of(line) in asked)
+
+
+def _name_of(line: bytes) -> str:
+    return _normal(requirement(line.decode("utf-8", "replace"))[0])
 
 
 def _of(packages: Mapping[str, str], source: str) -> Versions:
