@@ -1,4 +1,5 @@
-"""Takes statements apart in which a training step is buried, and brings what rules make of the result back to the text before.
+"""Takes statements apart in which a training step is buried, writes out what a `fit` is given by `*` and `**`, and brings what
+rules make of the result back to the text before.
 
 The statements are printed again by LibCST, which is imported when one is met; everything else stays on `ast`, and every byte
 outside those statements stays as it was."""
@@ -17,6 +18,7 @@ from horovodize.summary import ModuleSummary, summarize
 from horovodize.summary.buried import Buried, Buries, Form
 from horovodize.summary.project import ProjectSummary
 from horovodize.taking_apart.back import Back
+from horovodize.taking_apart.passed import written_out
 
 _MOST_ROUNDS = 24
 _NOTHING = ast.Constant(None)
@@ -48,6 +50,8 @@ def take_apart(summary: ModuleSummary, lines: Sequence[ast.stmt] = ()) -> TakenA
     if summary.module is None or summary.already is not None or not summary.loops:
         return None
     current, parted = summary, [Buried(Form.PARTED, s, _NOTHING, _NOTHING) for s in lines]
+    if passed := written_out(current):
+        current = _again(current, current.document.changed_by(passed))
     for _ in range(_MOST_ROUNDS):
         found = parted or Buries(current).all
         if not found:
@@ -55,7 +59,7 @@ def take_apart(summary: ModuleSummary, lines: Sequence[ast.stmt] = ()) -> TakenA
         try:
             from horovodize.taking_apart.statements import edits_for
         except ImportError:  # a Python without it: in a browser
-            return None
+            break
         edits = edits_for(current, found)
         if not edits:
             break

@@ -14,6 +14,8 @@ from horovodize.summary import ModuleSummary
 
 _WHAT = "Give training steps statements of their own"
 _WHY = "Horovod's calls need a place after a step, and its loop has to be divided among the ranks."
+_WRITTEN = "Write out what `*` and `**` pass"
+_WHY_WRITTEN = "Each rank gets its own rows and callbacks, which have to be told apart for it."
 _RULE = "C8"
 
 
@@ -83,7 +85,7 @@ class Back:
         }
         changes = [self._change(change, made) for change in plan.changes]
         apart = [
-            Change(_RULE, _WHAT, _WHY, self.span(Span(h.now.start, h.now.start)), (_of(h, made),))
+            Change(_RULE, *self._reason(h), self.span(Span(h.now.start, h.now.start)), (_of(h, made),))
             for h in self._hunks
         ]
         changes = sorted([*apart, *changes], key=lambda c: c.span)
@@ -95,6 +97,15 @@ class Back:
             [replace(s, span=self.span(s.span)) for s in plan.scalings],
             plan.beside,
         )
+
+    def _reason(self, hunk: _Hunk) -> tuple[str, str]:
+        """A statement that is taken apart has more lines, or others, than before; what is written out stays in its lines."""
+        then, now = (
+            text[span.start : span.end].splitlines()
+            for text, span in ((self.before.text, hunk.then), (self.now.text, hunk.now))
+        )
+        written = len(then) == len(now) and all("*" in line for line in then)
+        return (_WRITTEN, _WHY_WRITTEN) if written else (_WHAT, _WHY)
 
     def _start(self, region: Span) -> int:
         hunk = next((h for h in self._hunks if h.now.start == region.start), None)
