@@ -5,7 +5,8 @@ What it does   After `with tf.GradientTape(…) as tape:` comes `tape = hvd.Dist
                still records: RuntimeError, measured); a tape that also takes gradients that must stay local is wrapped at
                the call that trains. A Keras model's own `train_step` (K7) is wrapped the same way.
                Gradients of lists in a list, or of a dictionary, which a distributed tape can't take, are asked for in
-               one list (`tf.nest`). Random numbers that change gradients or weights after that are rank 0's on all ranks:
+               one list (`tf.nest`). Gradients that move the variables, which are moved back before the update (SAM), are
+               averaged, too. Random numbers that change gradients or weights after that are rank 0's on all ranks:
                `g + hvd.broadcast(tf.random.normal(g.shape), root_rank=0)`.
 Why            Each rank computes gradients of its own batch; applied as they are, the models drift apart silently.
 Before         with tf.GradientTape() as tape:
@@ -131,12 +132,19 @@ def _is_same_optimizer(draft: Draft, one: Update, other: Update) -> bool:
 
 def _operation(draft: Draft, calls: list[ast.Call]) -> str:
     """What a tape is told besides: whether gradients are added up rather than averaged."""
-    updates = draft.sites.updates
-    return strong.operation(draft, [u.call for u in updates if any(c in u.gradients for c in calls)])
+    return strong.operation(draft, [u.call for c in calls for u in _updates_by(draft, c)])
 
 
 def _rule(draft: Draft, call: ast.Call) -> str:
-    return "K7" if any(u.step_of is not None and call in u.gradients for u in draft.sites.updates) else "G1"
+    return "K7" if any(u.step_of is not None for u in _updates_by(draft, call)) else "G1"
+
+
+def _updates_by(draft: Draft, gradient: ast.Call) -> list[Update]:
+    """The updates that a gradient reaches: of one by which variables are moved and moved back, those of its function."""
+    if gradient in draft.sites.moving_gradients:
+        function = draft.syntax.function(gradient)
+        return [u for u in draft.sites.updates if draft.syntax.function(u.call) is function]
+    return [u for u in draft.sites.updates if gradient in u.gradients]
 
 
 def _grouped(draft: Draft, training: list[ast.Call]) -> list[tuple[ast.With | None, str, list[ast.Call]]]:

@@ -14,6 +14,7 @@ from horovodize.summary.elements import Elements
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.keras_fits import fits_keras
 from horovodize.summary.module import Module
+from horovodize.summary.perturbations import is_taken_back
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 from horovodize.summary.tf1_sites import Tf1Sites
 from horovodize.summary.unpacking import named, passed
@@ -171,6 +172,21 @@ class Sites(Tf1Sites):
     @cached_property
     def hand_updates(self) -> list[HandUpdate]:
         """Variables that are updated by hand from a tape's gradients."""
+        return [step for step in self._by_hand if step.gradient not in self.moving_gradients]
+
+    @cached_property
+    def moving_gradients(self) -> list[ast.Call]:
+        """The gradients by which variables are moved, and moved back before an optimizer's update of the same function."""
+        training = {self.module.syntax.function(u.call) for u in self._optimizer_updates}
+        return [
+            step.gradient
+            for step in self._by_hand
+            if self.module.syntax.function(step.gradient) in training
+            and is_taken_back(self.module, step.calls, self.appended)
+        ]
+
+    @cached_property
+    def _by_hand(self) -> list[HandUpdate]:
         if not self.tapes:
             return []
         finder = HandUpdates(self.module, self.gradient_calls, self.appended)
@@ -444,8 +460,9 @@ class Sites(Tf1Sites):
 
     @cached_property
     def training_gradients(self) -> list[ast.Call]:
-        """The `tape.gradient(…)` calls whose gradients reach an optimizer, each once, in the order of the text."""
-        found = {g for u in self.updates for g in u.gradients}
+        """The `tape.gradient(…)` calls whose gradients reach an optimizer, or move what is trained, each once, in the order of
+        the text."""
+        found = {*(g for u in self.updates for g in u.gradients), *self.moving_gradients}
         return sorted(found, key=lambda c: (c.lineno, c.col_offset))
 
 
