@@ -421,3 +421,62 @@ def test_rows_that_a_rank_draws_are_its_own(begin: str, carry: str) -> None:
 def test_draws_that_select_nothing_which_is_handed_on(begin: str, carry: str) -> None:
     plan = plan_of(DRAWN.format(begin=begin, carry=carry))
     assert not any(c.rule == "G2" and c.doubt for c in plan.changes)
+
+
+OF_KERAS = """\
+import keras, tensorflow as tf
+class Balanced(keras.Model):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.k = {made}
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            out = self.net(x)
+            loss = tf.reduce_mean(tf.square(out - y)) + {used}
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.net.trainable_variables), self.net.trainable_variables))
+        self.k.assign({given})
+        return {{"loss": loss}}
+model = Balanced(keras.Sequential([keras.layers.Dense(1)]))
+model.compile(keras.optimizers.SGD(0.1))
+model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(8), epochs=2)
+"""
+USED = "tf.reduce_mean(self.k * tf.abs(out))"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "keras.Variable(0.5, trainable=False)",
+        "self.add_weight(shape=(), initializer='zeros', trainable=False)",
+    ],
+)
+def test_a_number_of_keras_that_the_loss_is_made_with_is_averaged(made: str) -> None:
+    """Only `tf.Variable` was seen: each rank's own number steered its loss, without a word."""
+    source = OF_KERAS.format(made=made, used=USED, given="0.9 * self.k + 0.1 * tf.reduce_mean(tf.abs(out))")
+    plan = plan_of(source, tensorflow="2.21")
+    assert "self.k.assign(hvd.allreduce(0.9 ** hvd.size() * self.k + " in plan.text
+    assert [c for c in plan.to_confirm if "now it is the mean over all ranks" in c.doubt]
+
+
+@pytest.mark.parametrize(
+    "made", ["keras.Variable(keras.ops.zeros((64, 1)))", "self.add_weight(shape=(64, 1), trainable=False)"]
+)
+def test_a_queue_of_keras_is_asked_about(made: str) -> None:
+    source = OF_KERAS.format(
+        made=made, used=USED, given="keras.ops.concatenate([out, self.k], 0)[: self.k.shape[0]]"
+    )
+    plan = plan_of(source, tensorflow="2.21")
+    assert [c for c in plan.to_confirm if "it differs more and more between the ranks" in c.doubt]
+
+
+@pytest.mark.parametrize(
+    ("used", "given"),
+    [("0.0", "0.9 * self.k + 0.1 * tf.reduce_mean(out)"), (USED, "0.99 * self.k"), (USED, "self.k + 1.0")],
+)
+def test_near_misses_of_keras(used: str, given: str) -> None:
+    source = OF_KERAS.format(made="keras.Variable(0.5, trainable=False)", used=used, given=given)
+    plan = plan_of(source, tensorflow="2.21")
+    assert not [c for c in (*plan.to_confirm, *plan.changes) if c.rule == "K7" and "alike" in c.what]
+    assert "hvd.allreduce" not in plan.text

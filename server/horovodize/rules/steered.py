@@ -49,7 +49,8 @@ _REDUCING = (
     "moments",
     "cov",
 )
-_VARIABLES = ("tensorflow.Variable", "tensorflow.keras.backend.variable")
+_OF_KERAS = "tensorflow.keras.Variable"
+_VARIABLES = ("tensorflow.Variable", "tensorflow.keras.backend.variable", _OF_KERAS)
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -135,7 +136,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
         and call not in by_hand
         and not draft.sites.passes(call)
         and isinstance(call.func.value, (ast.Name, ast.Attribute))
-        and is_variables(draft, call.func.value)
+        and (is_variables(draft, call.func.value) or _is_of_keras(draft, call.func.value))
     ]
     read, before = _made(draft, used_in_losses(draft)), set[ast.AST]()
     while read != before:  # what is set from what is set
@@ -153,6 +154,16 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
                 draft.change(_rule(place), call, _WHAT, _WHY, edits, _AVERAGED)
             else:
                 draft.ask(_rule(place), call, _WHAT, _WHY, _DRIFTS)
+
+
+def _is_of_keras(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression stands for variables of a model's or a layer's own: `self.add_weight(…)`, `keras.Variable(…)`."""
+    made = [o.node for o in draft.values.origins(e) if not o.path]
+    return bool(made) and all(
+        isinstance(n, ast.Call)
+        and (draft.names.of(n.func) == _OF_KERAS or draft.names.last(n.func) == "add_weight")
+        for n in made
+    )
 
 
 def _rule(place: Place | None) -> str:
