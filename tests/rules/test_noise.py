@@ -188,6 +188,26 @@ def test_a_seed_generator_of_keras_3_is_seeded_apart_where_it_is_made(noise: str
     assert text.count("SeedGenerator") == 1
 
 
+@pytest.mark.parametrize(
+    "joined", ["keras.ops.concatenate([z, labels], axis=1)", "tf.concat([labels, z], 1)", "[z, labels]"]
+)
+def test_noise_beside_labels_differs_between_ranks(joined: str) -> None:
+    """What a generator makes rows of, of each kind: all ranks drew the same noise."""
+    source = KERAS_3_GAN.format(noise="self.noise(images)", before="").replace(
+        "self.g(z)", f"self.g({joined})"
+    )
+    source = source.replace("(self, images):", "(self, data):\n        images, labels = data")
+    text = plan_of(
+        source.replace("from_tensor_slices(rows)", "from_tensor_slices((rows, kinds))"), tensorflow="2.21"
+    ).text
+    assert "self.seeds = keras.random.SeedGenerator(42 + hvd.rank())\n" in text
+
+
+def test_noise_that_is_added_to_rows_stays() -> None:
+    source = KERAS_3_GAN.format(noise="images + self.noise(images)", before="")
+    assert "SeedGenerator(42)\n" in plan_of(source, tensorflow="2.21").text
+
+
 def test_it_is_asked_where_rows_are_drawn_by_a_seed_generator_as_well() -> None:
     """A line that makes another one would change nothing."""
     before = "rows = rows + keras.random.normal(rows.shape, seed=gan.seeds)\n"

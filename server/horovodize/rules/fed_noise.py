@@ -36,6 +36,8 @@ _FORMS = (
     "asarray",
     "Variable",
 )
+# What puts numbers beside others: noise, and the labels that a generator is to make rows for.
+_JOINS = ("concatenate", "concat", "hstack", "column_stack")
 _DEPTH = 3
 _FAR = 400  # nodes that what a session is given is made of
 
@@ -151,7 +153,7 @@ def _is_fed(draft: Draft, e: ast.expr, depth: int) -> bool:
         calls = (c for c in draft.syntax.calls if draft.values.callee(c) is made_by)
         return any(_in_a_step(draft, c) and _is_fed(draft, c, depth - 1) for c in calls)
     if isinstance(parent, ast.Call) and parent.func is not child:
-        if draft.names.last(parent.func) in _FORMS:
+        if draft.names.last(parent.func) in (*_FORMS, *_JOINS):
             return _is_fed(draft, parent, depth)
         callee = draft.values.callee(parent)
         if isinstance(callee, FUNCTIONS):
