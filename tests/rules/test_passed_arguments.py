@@ -85,3 +85,29 @@ def test_settings_that_may_hold_more_are_asked_about(made: str) -> None:
     plan = plan_of(HEAD + made + "model.fit(x, y, **settings)\n")
     assert "**settings" in plan.text
     assert any(ASKED in change.doubt for change in plan.to_confirm)
+
+
+HANDED_ON = """\
+def run(data, **more):
+    return model.fit(*data, **more)
+"""
+
+
+def test_keywords_that_are_handed_on_and_change_nothing() -> None:
+    plan = plan_of(HEAD + HANDED_ON + "run(train, epochs=3, batch_size=16)\nrun(data=train, epochs=1)\n")
+    assert "model.fit(data[0][share], data[1][share], **more, callbacks=callbacks)" in plan.text
+    assert not plan.to_confirm
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "run(train, epochs=3, callbacks=[])\n",
+        "run(train, epochs=3)\nrun(train, steps_per_epoch=3)\n",
+        "run(train, **settings)\n",
+        "register(run)\n",
+    ],
+)
+def test_others_are_asked_about(calls: str) -> None:
+    plan = plan_of(HEAD + HANDED_ON + calls)
+    assert any(ASKED in change.doubt for change in plan.to_confirm)

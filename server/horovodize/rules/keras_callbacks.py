@@ -52,6 +52,7 @@ from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import CALLABLES, LOOPS, argument, arguments, says_none
+from horovodize.summary.unpacking import handed_on, unpacks
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
 _WHY_WRITER = "It writes files: rank 0 writes them, the others would write over them."
@@ -71,6 +72,7 @@ _OF_OLD_KERAS = {
     "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy", "generator",
     "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict",
 }  # fmt: skip
+_PLAIN = frozenset({"batch_size", "epochs", "shuffle", "verbose", "class_weight"})
 _BASE = "tensorflow.keras.callbacks.Callback"
 _LIST = "tensorflow.keras.callbacks.CallbackList"
 _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
@@ -126,7 +128,7 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
     if given is None or says_none(given):
         doubt = ""
-        if given is None and any(k.arg is None for k in fit.call.keywords):
+        if given is None and unpacks(fit.call) and not _passes_plain(draft, fit.call):
             doubt = "`**` may pass callbacks, and then this call fails, or rows and steps, which stay whole: pass them by name"
         draft.change("K3", fit.call, what, _WHY, _new_list(draft, fit, given, horovods), doubt)
         return
@@ -134,6 +136,13 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
         _place(draft, element)
     edits = extended(draft, given, horovods, _BASE, lambda listed: _list_before(draft, fit, listed))
     draft.change("K3", given, what, _WHY, edits)
+
+
+def _passes_plain(draft: Draft, call: ast.Call) -> bool:
+    """Whether what a `fit` is handed on by `**kwargs` is nothing that ranks have to be given otherwise."""
+    passed = handed_on(draft.module, call)
+    plain = _PLAIN - {"batch_size"} if draft.options.keeps_batch or draft.options.elastic else _PLAIN
+    return passed is not None and passed <= plain
 
 
 def _listed(draft: Draft, given: ast.expr | None) -> ast.expr | None:

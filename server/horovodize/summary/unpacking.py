@@ -29,6 +29,24 @@ def named(module: Module, call: ast.Call) -> dict[str, ast.expr]:
     return found
 
 
+def handed_on(module: Module, call: ast.Call) -> set[str] | None:
+    """The names that a call passes by the `**kwargs` of its function: what all calls of that function give besides its
+    parameters. None where more may be passed, or it can't be seen."""
+    unpacked = [k.value for k in call.keywords if k.arg is None]
+    function = module.syntax.function(call)
+    if len(unpacked) != 1 or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    table, given = unpacked[0], function.args
+    if not isinstance(table, ast.Name) or given.kwarg is None or given.kwarg.arg != table.id:
+        return None
+    uses = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == table.id]
+    callers = module.values.callers(function)
+    if len(uses) != 1 or not callers or any(unpacks(c) for c in callers):
+        return None
+    own = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    return {k.arg for c in callers for k in c.keywords if k.arg is not None} - own
+
+
 def _items(module: Module, table: ast.expr) -> dict[str, ast.expr]:
     """Of `{"name": a}`, `dict(name=a)`, and of a name that is only ever given such a dictionary."""
     if isinstance(table, ast.Name):
