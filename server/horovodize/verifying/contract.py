@@ -34,9 +34,9 @@ def contract(
         _weights(run),
         _rates(first, run, scaled, shares),
         _files(alone, run, settled.files),
-        as_much_is_written(alone, run, settled.files),
     ]
-    return [*found, rows_are_divided(alone, run, scaled, sooner), _output(first, run)]
+    rows = rows_are_divided(alone, run, scaled, sooner)
+    return [*found, rows, as_much_is_written(alone, run, settled.files), _output(first, run)]
 
 
 def _collectives(run: Run) -> Check:
