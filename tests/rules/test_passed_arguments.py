@@ -44,6 +44,8 @@ def test_the_data_sets_of_keras() -> None:
         "train = (x, y) if model else (x,)\n",
         "rest = (y,)\ntrain = (x, *rest)\n",
         "train = (x, y, None, None)\n",
+        "train = [x, y]\nif model:\n    train.append(w)\n",
+        "train = (x, y)\ntrain += more\n",
     ],
 )
 def test_what_is_not_seen_stays(made: str) -> None:

@@ -53,7 +53,7 @@ def _count(module: Module, e: ast.Name) -> int:
     found = set[int]()
     for origin in module.values.origins(e):
         node = origin.node
-        if isinstance(node, (ast.Tuple, ast.List)) and not origin.path:
+        if isinstance(node, ast.Tuple) and not origin.path:
             found.add(0 if any(isinstance(p, ast.Starred) for p in node.elts) else len(node.elts))
         elif isinstance(node, ast.Call) and len(origin.path) == 1:
             found.add(2 if (module.names.of(node.func) or "").startswith(_DATA_SETS) else 0)
