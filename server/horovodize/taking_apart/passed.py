@@ -51,6 +51,8 @@ def _parts(module: Module, call: ast.Call) -> Iterator[tuple[ast.AST, str]]:
 def _count(module: Module, e: ast.Name) -> int:
     """How many parts a name of a tuple has, if all that it may be have as many; else 0."""
     found = set[int]()
+    if any(b.kind == "augment" for b in module.scopes.reaching(e)):
+        return 0
     for origin in module.values.origins(e):
         node = origin.node
         if isinstance(node, ast.Tuple) and not origin.path:
