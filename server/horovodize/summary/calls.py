@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Callee: TypeAlias = Function | ast.Lambda | ast.ClassDef
 
 _PARTIAL = "functools.partial"
+_FIRE = "fire.Fire"  # calls what it is given, by the command line
 # What runs one of two functions that it is given, while a step is traced or a graph is built.
 BRANCHING = ("tensorflow.cond", "tensorflow.compat.v1.cond")
 # Python's own: no methods of this module are theirs.
@@ -189,8 +190,10 @@ class CallGraph:
         return [*([callee] if callee is not None else ()), *(m for m in others if m is not callee)]
 
     def run_last(self, call: ast.Call) -> list[Function]:
-        """The functions that a call runs as the whole of the program: `app.run(main)`, or `app.run()`, which runs `main`."""
-        if not (self.names.of(call.func) or "").endswith("app.run"):
+        """The functions that a call runs as the whole of the program: `app.run(main)`, or `app.run()`, which runs `main`;
+        `fire.Fire(main)`."""
+        name = self.names.of(call.func) or ""
+        if not name.endswith("app.run") and name != _FIRE:
             return []
         return list(self._implied(call))
 
@@ -237,6 +240,8 @@ class CallGraph:
         if name in BRANCHING:
             arms = [*call.args[1:3], *(k.value for k in call.keywords if k.arg in ("true_fn", "false_fn"))]
             yield from self._named(arms)
+        elif name == _FIRE:
+            yield from self._named(call.args[:1])
         elif name.endswith("app.run"):
             targets = call.args[:1] or []
             yield from self._named(targets)
