@@ -89,8 +89,9 @@ class Collectives:
                     yield Collective(call, "training", trains=True)
 
     def _is_wrapped_by_then(self, optimizer: ast.expr) -> bool:
-        """Whether an optimizer is surely wrapped; one that a function finds under a name of the module may have been bound to
-        that name before, as what is wrapped then: `optimizer = hvd.DistributedOptimizer(optimizer)`."""
+        """Whether an optimizer is surely wrapped where there are several ranks; it may also be what is wrapped then: one that
+        a function finds under a name of the module, which was bound to that before, or that is wrapped under a test
+        (`if args.distributed: optimizer = hvd.DistributedOptimizer(optimizer)`)."""
         arrivals = {a.node for a in self.optimizers.arrivals(optimizer)}
         wrappers = [a for a in arrivals if self.use.is_call(a, *WRAPPERS)]
         given = [e for w in wrappers if isinstance(w, ast.Call) and (e := self.use.inside(w)) is not None]
@@ -131,5 +132,4 @@ class Collectives:
     def _is_wrapped(self, minimize: ast.Call) -> bool:
         """Whether what makes a train op surely averages."""
         assert isinstance(minimize.func, ast.Attribute)
-        arrivals = [a.node for a in self.optimizers.arrivals(minimize.func.value)]
-        return bool(arrivals) and all(self.use.is_call(node, *WRAPPERS) for node in arrivals)
+        return self._is_wrapped_by_then(minimize.func.value)
