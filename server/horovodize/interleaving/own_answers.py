@@ -9,6 +9,7 @@ from enum import Enum
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING, Source
+from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.summary.syntax import argument
 
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME)
@@ -48,6 +49,7 @@ class OwnAnswers:
         self._loops: dict[ast.AST, Taken] = {}
         self._modes: dict[ast.expr, bool] = {}
         self._texts: dict[ast.expr, str] = {}
+        self._losses = OwnLosses(facts)
 
     def of_test(self, test: ast.expr) -> Taken:
         """Who decides a test whose answer isn't to be seen. What is unknown is taken to be alike: it is no finding."""
@@ -116,6 +118,8 @@ class OwnAnswers:
             return Taken.OWN
         if not counted and self.facts.horovod.of_torch and self._comes_of_a_sampler(e, reasons):
             return Taken.OWN
+        if reasons and not counted and self._losses.decide(e, [part for _, part in self._fetched_for(e)]):
+            return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
 
     def _is_of_exchanged_metric(self, reason: Varies) -> bool:
@@ -159,6 +163,7 @@ class OwnAnswers:
         if depth > _LENGTHS:
             return True
         divided = {n.right for n in ast.walk(e) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)}
+        called = {n.func for n in ast.walk(e) if isinstance(n, ast.Call)}
         for n in ast.walk(e):
             if any(self.facts.module.syntax.inside(n, d) for d in divided):
                 continue
@@ -168,9 +173,13 @@ class OwnAnswers:
                 return True
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len":
                 return True
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n not in called:
                 bound = self.facts.module.scopes.reaching(n)
-                values = [b.value for b in bound if b.kind in ("assign", "augment") and b.value is not None]
+                values = [
+                    b.value
+                    for b in bound
+                    if b.kind in ("assign", "augment") and b.value is not None and not _divides(b.statement)
+                ]
                 if any(
                     v is not e and self._asks_how_many(v, depth + 1) for v in values if not self._is_in(e, v)
                 ):
@@ -273,11 +282,11 @@ class OwnAnswers:
             if isinstance(node, (ast.Name, ast.Subscript)) and (found := fetched.run_of(node)) is not None:
                 yield found
             elif isinstance(node, ast.Name):
-                todo += [
-                    b.value
-                    for b in scopes.reaching(node)
-                    if b.kind in ("assign", "augment") and b.value is not None
-                ]
+                for b in scopes.reaching(node):
+                    if b.kind == "assign" and isinstance(b.value, ast.Call) and b.value in graph.all_runs:
+                        yield b.value, _taken(graph.fetches(b.value), b.path)
+                    elif b.kind in ("assign", "augment") and b.value is not None:
+                        todo.append(b.value)
             elif isinstance(node, ast.Call) and node in graph.all_runs:
                 yield node, graph.fetches(node)
             else:
@@ -314,6 +323,22 @@ def _is_of_validation(e: ast.expr) -> bool:
     """Whether a metric is named that ranks with the same weights and the same rows for validation have alike."""
     texts = [n.value for n in ast.walk(e) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return any(text.startswith("val") for text in texts)
+
+
+def _divides(statement: ast.AST) -> bool:
+    """`total /= len(rows)`: what is divided by a number of rows is none."""
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div)
+
+
+def _taken(fetches: ast.expr, path: tuple[int | str, ...]) -> ast.expr:
+    """What is taken of the things that are fetched together: `_, value = session.run([train, loss])`."""
+    for at in path:
+        if not isinstance(fetches, (ast.List, ast.Tuple)) or not isinstance(at, int):
+            break
+        if not 0 <= at < len(fetches.elts) or any(isinstance(e, ast.Starred) for e in fetches.elts):
+            break
+        fetches = fetches.elts[at]
+    return fetches
 
 
 def _asks_model(call: ast.AST) -> bool:

@@ -8,7 +8,7 @@ job hangs until it is ended.
 ## When it is reported
 On a collective in which a rank waits, after two and three ranks were led through the script in every way that they may go:
 tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
-own rows) are free on each rank, all others are taken alike. Loops turn twice, a way has at most 400 steps, 120 ways are
+own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Loops turn twice, a way has at most 400 steps, 120 ways are
 tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone leaves
 to some ranks is HVD313.
 
@@ -82,6 +82,25 @@ for x in tf.data.Dataset.from_tensor_slices(rows).shard(hvd.size(), hvd.rank()).
     tape = hvd.DistributedGradientTape(tape)  # HVD331
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+from reading import Reader, network
+
+tf.disable_eager_execution()
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(network(x))
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size())).minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for rows in Reader("rows"):
+        _, value = session.run([train, loss], {x: rows})  # HVD331
+        if value < 0.01:
+            break
 ```
 
 ## Near misses

@@ -1,0 +1,94 @@
+"""Which values are made of a rank's own loss: its gradients are averaged over the ranks, it isn't itself.
+
+Whatever feeds a step, and whether that is seen, ranks have it from other rows: else there were nothing to average."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from functools import cached_property
+
+from horovodize.facts.facts import Facts
+from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.sources import AGREEING
+from horovodize.summary.syntax import argument
+
+_BEHIND = 1500  # nodes that are looked at behind a value
+_SEVERAL = (ast.List, ast.Tuple, ast.Dict)  # of which one part may be a counter
+_RANKS = ("rank", "local_rank", "cross_rank")
+_COMPUTING = ("minimize", "compute_gradients")
+
+
+class OwnLosses:
+    """The losses of one script that trains with Horovod."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.module = facts, facts.module
+
+    def decide(self, e: ast.expr, fetched: Collection[ast.expr]) -> bool:
+        """Whether a value, or a test under which it was set, is made of such a loss, and of nothing that ranks have exchanged.
+        `fetched`: the parts that sessions give to it; in a graph nothing else counts."""
+        if not self._made:
+            return False
+        if self.facts.sites.builds_graph:
+            return any(self._is_made_of(part) for part in fetched if not self._are_several(part))
+        return any(map(self._is_made_of, (e, *self._tests_around(e))))
+
+    def _are_several(self, part: ast.expr) -> bool:
+        return any(isinstance(o.node, _SEVERAL) for o in self.module.values.origins(part))
+
+    def _is_made_of(self, e: ast.expr) -> bool:
+        behind = set(self.module.values.depends([e], _BEHIND))
+        use = self.facts.horovod
+        if behind.isdisjoint(self._made) or any(use.is_call(n, *AGREEING) for n in behind):
+            return False
+        return any(use.is_call(n, *_RANKS) for n in behind) or not any(map(self._is_one_order, behind))
+
+    def _is_one_order(self, node: ast.AST) -> bool:
+        """Whether rows are shuffled alike on all ranks: then they may have the same ones, which is HVD320."""
+        if not isinstance(node, ast.Call) or self.module.names.last(node.func) != "shuffle":
+            return False
+        seed = argument(node, "seed", 1)
+        return seed is not None or self.facts.uniform.draws.is_seeded("tensorflow.random.shuffle")
+
+    def _tests_around(self, e: ast.expr) -> Iterator[ast.expr]:
+        """The tests by which what a value is made of is counted: `bad += 1`, under `if loss > best:`."""
+        for name in ast.walk(e):
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load):
+                for b in self.module.scopes.reaching(name):
+                    if b.kind == "augment":
+                        yield from (test.test for test, _ in self.module.syntax.conditions(b.statement))
+
+    @cached_property
+    def _made(self) -> set[ast.AST]:
+        """What computes the losses."""
+        return {
+            origin.node
+            for loss in self._losses()
+            for origin in self.module.values.origins(loss)
+            if isinstance(origin.node, (ast.Call, ast.BinOp))
+        }
+
+    def _losses(self) -> Iterator[ast.expr]:
+        use, sites = self.facts.horovod, self.facts.sites
+        for asked in self._methods("gradient") if use.calls(*TAPES) else ():
+            assert isinstance(asked.func, ast.Attribute)
+            if any(use.is_call(made, *TAPES) for made in self.module.values.calls(asked.func.value)):
+                yield from asked.args[:1]
+        for call in self._methods(*_COMPUTING) if use.wrapped and sites.builds_graph else ():
+            assert isinstance(call.func, ast.Attribute)
+            arrivals = self.facts.optimizers.arrivals(call.func.value)
+            loss = argument(call, "loss", 0)
+            if loss is not None and any(use.is_call(a.node, *WRAPPERS) for a in arrivals):
+                yield loss
+        for call in self._methods("backward") if use.of_torch and use.wrapped else ():
+            assert isinstance(call.func, ast.Attribute)
+            yield call.func.value
+
+    def _methods(self, *names: str) -> list[ast.Call]:
+        return [
+            call
+            for name in names
+            for node in self.module.loads.get(name)
+            if isinstance(call := self.module.syntax.parent.get(node), ast.Call) and call.func is node
+        ]
