@@ -180,7 +180,7 @@ class Execution:
     def _choice(self, choice: Choice) -> Exit | None:
         test = choice.test
         seen = self.me.truth(test)
-        taken = Taken.ALIKE if seen is not None else self.answers.of_test(test)
+        taken = Taken.ALIKE if seen is not None else taken_by(choice, self.answers)
         is_mode = differs = False
         if seen is None and taken is not Taken.OWN and Holds.EQUALS in choice.holds and not choice.free:
             # `if first_batch:`, before a broadcast: it is done the first time, and not again.
@@ -268,12 +268,21 @@ class Execution:
         return self._block(attempt.last) or how
 
 
+def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:
+    """Who decides a test whose answer isn't to be seen. Ranks on other hosts have other files: that counts where some of them
+    would wait for the others. (What is loaded from a file of all hosts is the usual way to begin alike.)"""
+    taken = answers.of_test(choice.test)
+    waits = taken is Taken.ALIKE and Holds.COLLECTIVE in choice.holds and not choice.free
+    asks = answers.asks_whether_there if Holds.EQUALS in choice.holds else answers.depends_on_host
+    return Taken.OWN if waits and asks(choice.test) else taken
+
+
 def may_differ(action: Action, everyone: Sequence[ByRank], answers: OwnAnswers) -> bool:
     """Whether ranks may go on differently from a step."""
     match action:
         case Choice(test=test):
             seen = {by_rank.truth(test) for by_rank in everyone}
-            return len(seen) > 1 or (None in seen and answers.of_test(test) is Taken.OWN)
+            return len(seen) > 1 or (None in seen and taken_by(action, answers) is Taken.OWN)
         case Turns(loop=loop):
             counts = {rank_counts(by_rank, loop) for by_rank in everyone}
             if None not in counts:

@@ -8,7 +8,7 @@ from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import AGREEING, Source
+from horovodize.facts.sources import AGREEING, WHETHER_THERE, Source
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.summary.syntax import argument
 
@@ -23,6 +23,7 @@ _LISTING = (
     "tensorflow.io.gfile.listdir",
     "tensorflow.io.gfile.glob",
 )
+_LATEST = ("latest_checkpoint", "get_checkpoint_state")
 _BEHIND = 1500  # nodes that are looked at behind a value
 _SAMPLER = "DistributedSampler"
 _ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")
@@ -49,6 +50,7 @@ class OwnAnswers:
         self._loops: dict[ast.AST, Taken] = {}
         self._modes: dict[ast.expr, bool] = {}
         self._texts: dict[ast.expr, str] = {}
+        self._of_hosts: dict[ast.expr, bool] = {}
         self._losses = OwnLosses(facts)
 
     def of_test(self, test: ast.expr) -> Taken:
@@ -56,6 +58,20 @@ class OwnAnswers:
         if test not in self._tests:
             self._tests[test] = self._of(test, self.facts.uniform.reasons(test))
         return self._tests[test]
+
+    def depends_on_host(self, test: ast.expr) -> bool:
+        """Whether a test has no other answer than whether a file is there, which is another on another host."""
+        if test not in self._of_hosts:
+            found = self.facts.uniform.reasons(test)
+            self._of_hosts[test] = bool(found) and all(map(_says_whether_there, found))
+        return self._of_hosts[test]
+
+    def asks_whether_there(self, test: ast.expr) -> bool:
+        """Whether a test itself asks for nothing but that: an epoch that a checkpoint gives may be the first on all ranks."""
+        if isinstance(test, ast.Compare) and _is_none(test.comparators[0]):
+            test = test.left
+        found = self.facts.module.values.calls(test)
+        return bool(found) and all(_asks_whether_there(call) for call in found) and self.depends_on_host(test)
 
     def is_own_value(self, e: ast.expr) -> bool:
         """Whether a value is surely another one on each rank, whichever way each has come to it. How many batches a share has
@@ -323,6 +339,21 @@ def _is_of_validation(e: ast.expr) -> bool:
     """Whether a metric is named that ranks with the same weights and the same rows for validation have alike."""
     texts = [n.value for n in ast.walk(e) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return any(text.startswith("val") for text in texts)
+
+
+def _says_whether_there(reason: object) -> bool:
+    return isinstance(reason, Varies) and reason.kind is Source.FILES and _asks_whether_there(reason.where)
+
+
+def _asks_whether_there(node: ast.AST) -> bool:
+    """`os.path.exists(path)`, `tf.train.latest_checkpoint(folder)`."""
+    asked = node.func if isinstance(node, ast.Call) else None
+    last = asked.attr if isinstance(asked, ast.Attribute) else asked.id if isinstance(asked, ast.Name) else ""
+    return last in WHETHER_THERE or last in _LATEST
+
+
+def _is_none(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and e.value is None
 
 
 def _divides(statement: ast.AST) -> bool:

@@ -8,9 +8,10 @@ job hangs until it is ended.
 ## When it is reported
 On a collective in which a rank waits, after two and three ranks were led through the script in every way that they may go:
 tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
-own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Loops turn twice, a way has at most 400 steps, 120 ways are
-tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone leaves
-to some ranks is HVD313.
+own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Whether a file is there is
+free where one arm has a collective: ranks may be on hosts with other files. Loops turn twice, a way has at most 400 steps, 120
+ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone
+leaves to some ranks is HVD313.
 
 ## Quick fix
 None: who decides, and how the others learn of it, is the script's to say. Usually: average before the test
@@ -103,7 +104,31 @@ with tf.Session() as session:
             break
 ```
 
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+step = tf.Variable(0)
+if os.path.exists("checkpoints/step.txt"):
+    step.assign(int(open("checkpoints/step.txt").read()))
+    hvd.broadcast_variables([step], root_rank=0)  # HVD331
+```
+
 ## Near misses
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+step = tf.Variable(0)
+if os.path.exists("checkpoints/step.txt"):
+    step.assign(int(open("checkpoints/step.txt").read()))
+hvd.broadcast_variables([step], root_rank=0)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -159,7 +184,7 @@ from collections.abc import Iterator
 
 from horovodize.interleaving import Trouble
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod import on_some_ranks
+from horovodize.restrictions.horovod import on_some_ranks, touched_at_once
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -169,7 +194,9 @@ def find(context: Context) -> Iterator[Violation]:
     stalls = troubles(context, Trouble.STALL)
     if not stalls:
         return
-    told = {r.span for v in on_some_ranks.find(context) for r in v.related}
+    # Whose decision that is, a test of the rank or a file that another rank writes meanwhile, is said there.
+    said = (*on_some_ranks.find(context), *touched_at_once.find(context))
+    told = {r.span for v in said for r in v.related}
     for stall in stalls:
         related = as_related(context, stall)
         if any(t.start <= r.span.start and r.span.end <= t.end for t in told for r in related):
