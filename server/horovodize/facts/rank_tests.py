@@ -39,6 +39,7 @@ class RankTests:
 
     def __init__(self, module: Module, drive: Drive, use: HorovodUse, certain: CertainTests) -> None:
         self.module, self.drive, self.use, self.certain = module, drive, use, certain
+        self._asked = set[ast.Call]()  # whose functions are being looked at
 
     def is_rank(self, e: ast.expr, depth: int = 0) -> bool:
         """Whether an expression is a rank, or a number made of one."""
@@ -78,11 +79,30 @@ class RankTests:
             case ast.Call() if self.use.is_call(test, *_RANK):
                 return True
             case ast.Name() | ast.Attribute() | ast.Call():
+                if isinstance(test, ast.Call) and self._answers_by_rank(test):
+                    return True
                 found = [
                     o.node for o in self.module.values.origins(test) if not o.path and o.node is not test
                 ]
                 return any(isinstance(n, ast.expr) and self.decides(n, depth + 1) for n in found)
         return False
+
+    def _answers_by_rank(self, call: ast.Call) -> bool:
+        """Whether a function gives `True` on some ranks and `False` on others, by a test of the rank in it."""
+        function = self.module.values.callee(call)
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or call in self._asked:
+            return False
+        given: dict[bool, bool] = {}  # an answer: whether the rank decides that it is given
+        self._asked.add(call)
+        try:
+            for value in self.module.values.returned(function):
+                if not isinstance(value, ast.Constant):
+                    return False
+                answer = bool(value.value)
+                given[answer] = given.get(answer, False) or self.deciding(value) is not None
+        finally:
+            self._asked.discard(call)
+        return len(given) == 2 and any(given.values())
 
     def deciding(self, node: ast.AST) -> RankTest | None:
         """The innermost test of the rank that decides, within its function, whether a node runs."""

@@ -156,6 +156,8 @@ class ByRank:
             return 1
         if isinstance(call.func, ast.Name) and call.func.id in _PLAIN and len(call.args) == 1:
             return _PLAIN[call.func.id](self._value(call.args[0], depth))
+        if (given := self._returned_here(call)) is not None:
+            return self._value(given, depth)
         return _Thing() if self._is_constructor(call) else self._of_origin(call, depth)
 
     def _is_constructor(self, call: ast.Call) -> bool:
@@ -203,6 +205,17 @@ class ByRank:
         told = [b.value for b in kept if b.value is not None and self.facts.horovod.is_call(b.value, *_TOLD)]
         others = [b.value for b in kept if b.value not in told]
         return told[0] if len(told) == 1 and all(isinstance(v, ast.Constant) for v in others) else None
+
+    def _returned_here(self, call: ast.Call) -> ast.expr | None:
+        """What a function gives on this rank, of several constants: by the first `return` whose tests it surely answers so. Of
+        tests that it doesn't, as of a mode, that arm counts in which the rank is asked for."""
+        if not self.tests.decides(call):
+            return None
+        function = self.facts.module.values.callee(call)
+        returned = self.facts.module.values.returned(function) if function is not None else ()
+        kept = [(v, answers) for v in returned if False not in (answers := self._answers(v))]
+        certain = [v for v, answers in kept if True in answers] or [v for v, answers in kept if not answers]
+        return certain[0] if certain else None
 
     def _answers(self, statement: ast.AST) -> list[bool | None]:
         """Whether this rank takes each of the arms that a statement is in; None where that isn't seen."""
