@@ -18,7 +18,10 @@ _RANK = ("rank", "local_rank", "cross_rank")
 # A guess, and used for silence only: a test that is written so may be one of the rank.
 _LIKE_A_RANK = re.compile(r"rank|root|master|chief|worker|primary|main_proc|is_main|leader|hvd|horovod", re.I)
 # Decorators that let every rank run the function.
-_HARMLESS_PACKAGES = {*sys.stdlib_module_names, "tensorflow", "keras", "numpy", "absl", "tqdm"}
+_HARMLESS_PACKAGES = {
+    *sys.stdlib_module_names,
+    *"tensorflow keras torch numpy absl tqdm hydra click typer gin beartype typeguard".split(),
+}
 _HARMLESS_DECORATORS = ("property", "staticmethod", "classmethod")
 _DEPTH = 12
 

@@ -24,6 +24,11 @@ _EQUAL = (
     "broadcast_parameters",
 )
 _SAVER = "tensorflow.compat.v1.train.Saver"
+_LISTS = tuple(
+    f"tensorflow.compat.v1.{name}"
+    for name in ("trainable_variables", "global_variables", "model_variables", "get_collection")
+)
+_VARIABLES_BEHIND = 200  # nodes that are looked at behind a list of variables
 _CALLBACK = "BroadcastGlobalVariablesCallback"
 
 
@@ -125,12 +130,19 @@ class Changes:
         return any(map(self._is_trained, kept))
 
     def _keeps_all(self, saver: ast.expr) -> bool:
-        """Whether this is a saver of a graph that keeps all of its variables."""
+        """Whether this is a saver of a graph that keeps all of its variables, or those that are trained."""
         made = self.module.values.calls(saver)
         return bool(made) and all(
-            self.module.names.of(call.func) == _SAVER and argument(call, "var_list", 0) is None
+            self.module.names.of(call.func) == _SAVER and self._are_trained(argument(call, "var_list", 0))
             for call in made
         )
+
+    def _are_trained(self, kept: ast.expr | None) -> bool:
+        """Whether the variables that a saver keeps are those of all networks, or some that are trained."""
+        if kept is None:
+            return True
+        behind = self.module.values.depends([kept], _VARIABLES_BEHIND)
+        return any(isinstance(n, ast.Call) and self.module.names.of(n.func) in _LISTS for n in behind)
 
     def _is_in_trained(self, e: ast.expr) -> bool:
         """Whether an expression is a part of what is trained: `model.layers[0].bias`."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import WRAPPERS
 
+# What is called so, and given an optimizer, sets its rate.
+_SCHEDULE = re.compile(r"lr|rate|sched|warm|anneal|decay|plateau|cosine|poly", re.I)
 STATE = "optimizer's state"
 _OF_MODELS = ("parameters", "named_parameters")
 _SCHEDULES = "torch.optim.lr_scheduler."
+_DRAWING = ("apply", "reset_parameters")
 _ELASTIC = ("TorchState",)
 
 
@@ -42,7 +46,7 @@ class TorchChanges:
                 if self._is_optimizer(func.value)
                 else ""
             )
-        if func.attr == "apply" and self._is_in_model(func.value):
+        if func.attr in _DRAWING and self._is_in_model(func.value):
             return "weights"
         return "rate" if func.attr == "step" and self._is_schedule(func.value) else ""
 
@@ -76,7 +80,16 @@ class TorchChanges:
 
     def _is_schedule(self, e: ast.expr) -> bool:
         made = self.module.values.calls(e)
-        return bool(made) and all(self._is_made_by(c, _SCHEDULES) for c in made)
+        return bool(made) and all(
+            self._is_made_by(c, _SCHEDULES) or self._is_given_optimizer(c) for c in made
+        )
+
+    def _is_given_optimizer(self, call: ast.Call) -> bool:
+        """Whether an object of an unknown class is made for an optimizer, and none itself: a schedule that steps its rate."""
+        if any(self._is_made_by(call, package) for package in ("torch.", "horovod.")):
+            return False
+        is_called_so = bool(_SCHEDULE.search(self.module.names.last(call.func)))
+        return is_called_so and bool(call.args) and self._is_optimizer(call.args[0])
 
     def _is_made_by(self, call: ast.Call, package: str) -> bool:
         return (self.module.names.of(call.func) or "").startswith(package)
