@@ -7,7 +7,7 @@ a draw of its own trains another model than the others from there on; no error s
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
 rank answers for itself, and both train on before a broadcast; on layers and optimizers that are made with numbers that each
-rank draws for itself.
+rank draws for itself; on rates of optimizers and schedulers that go by the number of the rank.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -81,7 +81,25 @@ for x, y in loader:
         slower.step(validate(model))  # HVD333
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+slower = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (hvd.rank() + 1))  # HVD333
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), slower])
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+slower = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 * hvd.size() / (epoch + 1))
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), slower])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -121,9 +139,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import rates_of
 from horovodize.interleaving import OwnAnswers, Trouble, Verdict
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
+from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -157,12 +177,36 @@ def find(context: Context) -> Iterator[Violation]:
             (e for e in _given(call) if answers.is_drawn(e) and not _goes_by_steps(context, e)), None
         )
         if drawn is not None:
-            yield RESTRICTION.at(
-                context,
-                call,
-                f"`{context.text(drawn)}` is another on each rank, and so is what they train: let rank 0 choose, and send it "
-                "by `hvd.broadcast_object`",
-            )
+            yield _of_another(context, call, drawn)
+    for call, rate in _rates(context):
+        if _goes_by_rank(context, rate):
+            yield _of_another(context, call, rate)
+
+
+def _of_another(context: Context, call: ast.Call, number: ast.expr) -> Violation:
+    return RESTRICTION.at(
+        context,
+        call,
+        f"`{context.text(number)}` is another on each rank, and so is what they train: let rank 0 choose, and send it by "
+        "`hvd.broadcast_object`",
+    )
+
+
+def _rates(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The rates that optimizers and schedulers are made with."""
+    for call in context.syntax.calls:
+        if (context.names.of(call.func) or "") and context.module.is_optimizer(call):
+            yield from ((call, rate) for rate in rates_of(call))
+    for call in context.module.calls_of(SCHEDULER):
+        yield from ((call, rate) for rate in given_rates(context, call))
+
+
+def _goes_by_rank(context: Context, rate: ast.expr) -> bool:
+    """Whether a rate is made of the number of the rank, or chosen by it."""
+    tests = context.facts.rank_tests
+    if isinstance(rate, ast.IfExp):
+        return tests.decides(rate.test) and ast.dump(rate.body) != ast.dump(rate.orelse)
+    return tests.is_rank(rate)
 
 
 def _said(drift: Verdict) -> str:

@@ -75,12 +75,11 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.mending import times_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
-
-_SCHEDULER = "tensorflow.keras.callbacks.LearningRateScheduler"
+from horovodize.summary.syntax import argument, has_unpacking
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -96,8 +95,8 @@ def find(context: Context) -> Iterator[Violation]:
             severity=Severity.INFORMATION,
             related=[context.related(call, "here, too") for call in missing[1:]],
         )
-    for scheduler in context.module.calls_of(_SCHEDULER) if scaled else ():
-        rates = _given_rates(context, scheduler)
+    for scheduler in context.module.calls_of(SCHEDULER) if scaled else ():
+        rates = given_rates(context, scheduler)
         if rates and all(_is_of_one_process(context, rate) for rate in rates):
             yield RESTRICTION.at(
                 context,
@@ -115,23 +114,6 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(scaled[0], "the scaled rate")],
                 fixes=[_fix(context, initial, scaled)],
             )
-
-
-def _given_rates(context: Context, scheduler: ast.Call) -> list[ast.expr]:
-    """The rates that the function of a `LearningRateScheduler` gives."""
-    schedule = argument(scheduler, "schedule", 0)
-    origins = context.values.origins(schedule) if schedule is not None else []
-    if len(origins) != 1 or origins[0].path:
-        return []
-    function: ast.AST | None = origins[0].node
-    if isinstance(function, ast.Lambda):
-        return [function.body]
-    if isinstance(function, ast.Call) and isinstance(
-        owner := context.values.callee(function), ast.ClassDef
-    ):  # an object that is called as a function
-        methods = list(context.values.definitions.methods_of("__call__", frozenset([owner])))
-        function = methods[0] if len(methods) == 1 else None
-    return list(context.values.returned(function)) if isinstance(function, FUNCTIONS) else []
 
 
 def _is_of_one_process(context: Context, rate: ast.expr) -> bool:
