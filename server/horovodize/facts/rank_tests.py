@@ -160,6 +160,24 @@ class RankTests:
             self.on_way(way) is not None for way in self.drive.ways(node)
         )
 
+    def is_guarded_everywhere(self, node: ast.AST) -> bool:
+        """Whether on each way to a node some ranks alone may run it, or one process without others: on no way does it surely
+        run on all of several ranks."""
+        return all(
+            self.on_way(way) is not None
+            or any(self._like_a_test(frame.node) or self._is_beside_a_test(frame.node) for frame in way)
+            for way in self.drive.ways(node)
+        )
+
+    def _is_beside_a_test(self, node: ast.AST) -> bool:
+        """Whether the other arm of a test around asks for the rank: this one is for a process alone."""
+        for around, arm in self.module.syntax.conditions(node):
+            other = around.orelse if arm == "body" else around.body
+            inner = (n for part in (other if isinstance(other, list) else [other]) for n in ast.walk(part))
+            if any(isinstance(n, ast.If | ast.IfExp) and self.may_decide(n.test) for n in inner):
+                return True
+        return False
+
     def asks_for_several(self, test: ast.expr) -> bool:
         """Whether a test asks if there are several ranks: `hvd.size() > 1`."""
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:

@@ -34,6 +34,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+_SAME_PATHS = ("as_posix", "resolve", "absolute", "expanduser")
 _TOLD = ("rank", "local_rank", "size", "local_size")
 _MAKING = ("torch.utils.tensorboard.", "tensorboardX.", "tensorflow.", "tqdm.")
 _PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "str": str, "float": float, "bool": bool}
@@ -291,6 +292,10 @@ class ByRank:
                 return f"{form}%{'|'.join(self._text(part, below) for part in parts)}"
             case ast.Call(keywords=[]) if self._joins(e):
                 return "/".join(self._text(part, below) for part in e.args)
+            case ast.Call(func=ast.Attribute(value=folder, attr="joinpath"), keywords=[]):
+                return "/".join(self._text(part, below) for part in (folder, *e.args))
+            case ast.Call(func=ast.Attribute(value=path, attr=method), args=[]) if method in _SAME_PATHS:
+                return self._text(path, below)
             case ast.Call(args=[inner], keywords=[]) if self._wraps(e):
                 return self._text(inner, below)
             case ast.Call(func=ast.Attribute(value=form, attr="format"), keywords=[]):

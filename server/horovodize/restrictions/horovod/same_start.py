@@ -85,7 +85,7 @@ def _seeds_no_weights(context: Context, node: ast.expr) -> bool:
             context.facts.horovod.depends_on(e, "rank", "local_rank", limit=60)
             for e in (*seeding.args, *(k.value for k in seeding.keywords))
         )
-        return by_rank or context.names.of(node) == "random.seed"
+        return by_rank or context.names.of(node) == "random.seed" or _is_of_some_ranks(context, seeding)
     if not context.names.last(node).endswith("seed") or not isinstance(node, (ast.Name, ast.Attribute)):
         return False
     parent = context.syntax.parent.get(node)
@@ -96,6 +96,15 @@ def _seeds_no_weights(context: Context, node: ast.expr) -> bool:
         isinstance(call, ast.Call)
         and call.func is not node
         and context.names.last(call.func) in ("shuffle", "list_files")
+    )
+
+
+def _is_of_some_ranks(context: Context, seeding: ast.Call) -> bool:
+    """Whether a test of the rank lets some ranks seed, and the others don't seed alike."""
+    test = context.facts.rank_tests.deciding(seeding)
+    text = context.text(seeding)
+    return test is not None and not any(
+        isinstance(n, ast.Call) and context.text(n) == text for arm in test.other for n in ast.walk(arm)
     )
 
 

@@ -195,7 +195,8 @@ _EVENTS = {
     "tensorflow.compat.v1.summary.FileWriter": "logdir",
 }
 _TENSORBOARD = "tensorflow.keras.callbacks.TensorBoard"
-_TEXT = ("format", "join", "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
+_TEXT = ("format", "join", "joinpath", "as_posix", "resolve", "absolute", "expanduser", "with_name", "with_suffix",
+         "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
          "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
 _SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.",
          "tensorflow.flags.", "tensorflow.compat.v1.flags.")  # fmt: skip
@@ -233,7 +234,7 @@ def find(context: Context) -> Iterator[Violation]:
 def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
     """Whether surely every rank makes a call, with the same path."""
     use = context.facts.horovod
-    if not use.runs(call) or not use.on_ranks(call) or context.facts.rank_tests.may_be_guarded(call):
+    if not use.runs(call) or not use.on_ranks(call) or context.facts.rank_tests.is_guarded_everywhere(call):
         return False
     if _is_of_another_run(context, call) or context.facts.never_run.is_at(call):
         return False
