@@ -38,3 +38,43 @@ SET = "tf.keras.utils.set_random_seed(1)"
 )
 def test_a_seed_that_some_ranks_set(seed: str, alike: bool) -> None:
     assert ("HVD306" not in codes(FIT.replace("SEED", seed))) == alike
+
+
+ESTIMATOR = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+from reading import network, rows
+
+
+def model_fn(features, labels, mode, params):
+    loss = tf.reduce_mean(network(features))
+    optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size()))
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()))
+
+
+def hooks():
+    first = hvd.BroadcastGlobalVariablesHook(0)
+    return GIVEN
+
+
+hvd.init()
+seed = 42
+np.random.seed(seed)
+SEED
+estimator = tf.estimator.Estimator(model_fn, model_dir="out" if hvd.rank() == 0 else None)
+estimator.train(rows, hooks=hooks(), steps=100 // hvd.size())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "seed", "alike"),
+    [
+        ("[]", "", False),
+        ("[first]", "", True),
+        ("[]", "tf.set_random_seed(1)", True),
+        ("[]", "import keras", True),
+    ],
+)
+def test_numpy_seeds_no_weights_of_a_graph(given: str, seed: str, alike: bool) -> None:
+    assert ("HVD306" not in codes(ESTIMATOR.replace("GIVEN", given).replace("SEED", seed))) == alike

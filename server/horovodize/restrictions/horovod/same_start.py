@@ -85,18 +85,26 @@ def _seeds_no_weights(context: Context, node: ast.expr) -> bool:
             context.facts.horovod.depends_on(e, "rank", "local_rank", limit=60)
             for e in (*seeding.args, *(k.value for k in seeding.keywords))
         )
-        return by_rank or context.names.of(node) == "random.seed" or _is_of_some_ranks(context, seeding)
+        others = context.names.of(node) in (
+            "random.seed",
+            *(["numpy.random.seed"] if _draws_itself(context) else []),
+        )
+        return by_rank or others or _is_of_some_ranks(context, seeding)
     if not context.names.last(node).endswith("seed") or not isinstance(node, (ast.Name, ast.Attribute)):
         return False
     parent = context.syntax.parent.get(node)
     if isinstance(parent, ast.Compare):
         return True
     call = context.syntax.parent.get(parent) if isinstance(parent, ast.keyword) else parent
-    return (
-        isinstance(call, ast.Call)
-        and call.func is not node
-        and context.names.last(call.func) in ("shuffle", "list_files")
-    )
+    if not isinstance(call, ast.Call) or call.func is node:
+        return False
+    last = context.names.last(call.func)
+    return last in ("shuffle", "list_files") or (last == "seed" and _seeds_no_weights(context, call.func))
+
+
+def _draws_itself(context: Context) -> bool:
+    """Whether TensorFlow draws the weights, in a graph: Keras on its own asks NumPy for seeds."""
+    return context.sites.builds_graph and not context.module.imports("keras")
 
 
 def _is_of_some_ranks(context: Context, seeding: ast.Call) -> bool:
