@@ -239,14 +239,14 @@ class Estimators:
         assert training.input_fn is not None
         for made in self._made(training.input_fn, pipelines):
             partial = isinstance(made, ast.Call) and self.names.last(made.func) == "partial"
-            called = node if partial else self.syntax.function(node)
-            if not isinstance(made, ast.Call) or not isinstance(called, ast.FunctionDef) or not feeds:
+            maker = node if partial else self.syntax.function(node)
+            if not isinstance(made, ast.Call) or not isinstance(maker, ast.FunctionDef) or not feeds:
                 return []
-            if not partial and (self.values.callee(made) is not called or self.values.callers(node)):
+            if not partial and (self.values.callee(made) is not maker or self.values.callers(node)):
                 return []
             if not self._is_for(made, training, pipelines):
                 return []
-            found.append(Told(made, called, feeds))
+            found.append(Told(made, maker, feeds))
         return found
 
     def _made(self, given: ast.expr, pipelines: Pipelines) -> list[ast.expr]:
