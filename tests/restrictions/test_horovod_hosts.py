@@ -61,3 +61,38 @@ def test_what_rank_0_sees_for_all() -> None:
     assert "HVD331" not in codes(RESUME.replace("RESUME", under))
     folder = 'if not os.path.exists("kept"):\n    os.makedirs("kept", exist_ok=True)\n'
     assert "HVD331" not in codes(RESUME.replace("RESUME", folder))
+
+
+FIT = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from reading import rows
+
+hvd.init()
+first = 0
+for number in range(9, 0, -1):
+    if os.path.exists(f"kept-{number}.h5"):
+        first = number
+        break
+SEND
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+start = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(rows(), epochs=9, steps_per_epoch=100 // hvd.size(), initial_epoch=first, callbacks=start)
+"""
+
+
+@pytest.mark.parametrize("fit", ["fit", "fit_generator"])
+@pytest.mark.parametrize(
+    ("send", "found"),
+    [
+        ("", True),
+        ("first = hvd.broadcast(first, 0)", False),
+        ("first = hvd.broadcast_object(first, 0)", False),
+        ("first = 3", False),
+    ],
+)
+def test_a_first_epoch_that_files_of_a_host_decide(fit: str, send: str, found: bool) -> None:
+    text = FIT.replace("SEND", send).replace("model.fit", f"model.{fit}")
+    assert ("HVD323" in codes(text)) == found

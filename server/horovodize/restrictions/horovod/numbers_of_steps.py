@@ -41,3 +41,10 @@ def of_hooks(context: Context) -> Iterator[ast.expr]:
         number = argument(hook, "num_steps", 0) or argument(hook, "last_step", 1)
         if number is not None and not has_unpacking(hook) and context.facts.horovod.runs(hook):
             yield number
+
+
+def found_on_a_host(context: Context, number: ast.expr) -> ast.AST | None:
+    """Where a number is decided by whether a file is there, and by nothing else that differs: ranks of a host that hasn't it
+    have another one."""
+    uniform = context.facts.uniform
+    return uniform.reasons(number)[0].where if uniform.differs_by_a_file(number) else None

@@ -10,7 +10,8 @@ On a `fit`, or a loop around a wrapped tape or a session's train op, that goes t
 rows before to a multiple of size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`. A
 warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a
 `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0
-alone finds and doesn't send. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`.
+alone finds and doesn't send. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on
+one that nothing but whether a file is there decides, which may be another on another host.
 
 In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all ranks,
 and on one that is given neither: it asks `torch.distributed`, which isn't started.
@@ -212,7 +213,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.horovod_use import TAPES
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
-from horovodize.restrictions.horovod.numbers_of_steps import of_loop
+from horovodize.restrictions.horovod.numbers_of_steps import found_on_a_host, of_loop
 from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
@@ -231,9 +232,9 @@ def find(context: Context) -> Iterator[Violation]:
     if use.of_torch:
         yield from torch_training.uneven_shards(context, RESTRICTION)
         return
-    if not use.calls("rank") or use.calls("join"):
+    if use.calls("join"):
         return
-    for site, data, reasons in _counted(context):
+    for site, data, reasons in _counted(context) if use.calls("rank") else ():
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
         dealt = next((d for reason in reasons if (d := dealt_at(context, reason, data)) is not None), None)
@@ -260,6 +261,15 @@ def _chosen(context: Context) -> Iterator[Violation]:
             asked = next(set_by_rank(context, count), None)
             if asked is None:
                 asked = _asked(context, count) if site not in sessions else _added_rank(context, count)
+            if asked is None and (file := found_on_a_host(context, count)) is not None and file not in seen:
+                seen.add(file)
+                yield RESTRICTION.at(
+                    context,
+                    site,
+                    "ranks of a host without the file take other steps here than the others, and wait for each other in vain: "
+                    "send rank 0's number, by `hvd.broadcast_object`",
+                    related=[context.related(file, "whether it is there decides")],
+                )
             if asked is None or asked in seen:
                 continue
             seen.add(asked)
@@ -307,7 +317,7 @@ def _is_of_rank(context: Context, reason: Varies | Unknown) -> TypeGuard[Varies]
 def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """What trains with other ranks, and the numbers that say for how long."""
     for fit in context.sites.fits:
-        if fit.call in context.facts.collectives.all and fit.method == "fit" and not has_unpacking(fit.call):
+        if fit.call in context.facts.collectives.all and fit.method in _FITS and not has_unpacking(fit.call):
             given = [argument(fit.call, name) for name in ("steps_per_epoch", "epochs", "initial_epoch")]
             data = argument(fit.call, "x", 0)
             yield (
