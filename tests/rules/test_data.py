@@ -311,6 +311,9 @@ def test_looking_at_a_dataset_does_not_matter() -> None:
     looks = """
     print(ds, len(ds), ds.element_spec)
     one = next(iter(ds))
+    one = ds.as_numpy_iterator().next()[0]
+    rows = ds.as_numpy_iterator()
+    one = rows.next()
     for image in ds.take(1):
         print(image)
     for image in ds:

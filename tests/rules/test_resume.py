@@ -815,3 +815,18 @@ def test_a_count_that_a_loop_begins_at_goes_on_as_its_number_does() -> None:
 def test_what_does_not_count_on_from_there_stays(count: str) -> None:
     text = plan_of(HEAD + OWN_COUNT.format(count=count, event="k > 3")).text
     assert f"            {count}\n" in text
+
+
+def test_a_count_that_other_loops_go_on_with_stays() -> None:
+    """Another loop's steps may not be divided."""
+    more = """
+    def warm_up(self):
+        for k in range(3):
+            step(x, y)
+            self.epoch += 1
+"""
+    source = OWN_COUNT.format(count="self.epoch += 1", event="k > 3").replace(
+        "Trainer().train", more + "Trainer().train"
+    )
+    text = plan_of(HEAD + source).text
+    assert "self.epoch += hvd.size()" not in text

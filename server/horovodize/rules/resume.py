@@ -333,10 +333,10 @@ def begin_after(draft: Draft, start: ast.expr) -> None:
 
 
 def count_on(draft: Draft, start: ast.expr, driver: Driver) -> None:
-    """`range(self.step, n, hvd.size())`, in which `self.step += 1` counts the turns: it goes on as the loop's number does, for
-    what reads it and for the next loop that begins there."""
+    """`range(self.step, n, hvd.size())`, in which `self.step += 1` counts the turns, and those of no other loop: it goes on as
+    the loop's number does, for what reads it and for the next loop that begins there."""
     counter = draft.facts.counters.of(start)
-    if counter is not None and counter.kind is CounterKind.NUMBER and driver in counter.drivers:
+    if counter is not None and counter.kind is CounterKind.NUMBER and counter.drivers == {driver}:
         _stride(draft, counter)
 
 

@@ -44,8 +44,8 @@ class Destinations:
         match parent:
             case ast.Attribute():
                 call = p.syntax.parent.get(parent)
-                if parent.attr in PEEKS:
-                    return True
+                if parent.attr in PEEKS or (parent.attr == "next" and isinstance(call, ast.Call)):
+                    return True  # its specification; one element, `ds.as_numpy_iterator().next()`, as by `next(…)`
                 if parent.attr in METHODS and isinstance(call, ast.Call) and call.func is parent:
                     return self.only_trains(call, seen, peek or _is_peek(call))
                 return False
