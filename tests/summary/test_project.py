@@ -154,3 +154,47 @@ def test_loops_are_found_in_other_files():
     assert summary is not None
     (loop,) = summary.loops
     assert summary.document.members[summary.document.member_at(loop.site.start)].path == "/p/step.py"
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "sys.path.append('../utils')",
+        "sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'utils'))",
+        "sys.path.append(str(Path(__file__).resolve().parents[1] / 'utils'))",
+        "sys.path.append(str(Path(__file__).parent.parent.joinpath('utils')))",
+        "here = os.path.dirname(__file__)\nsys.path.extend([here + '/../utils'])",
+        "sys.path.append(os.path.join(os.getcwd(), os.pardir, 'utils'))",
+    ],
+)
+def test_folders_that_a_script_adds_to_the_search_path(added):
+    files = {
+        "/p/src/train.py": f"import os, sys\nfrom pathlib import Path\n{added}\nimport net\n",
+        "/p/utils/net.py": NET,
+    }
+    assert members(files, "/p/src/train.py") == ["utils/net.py", "src/train.py"]
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "sys.path.append(os.environ['UTILS'])",
+        "sys.path.append(folder)",
+        "other.path.append('../utils')",
+        "folders.append('../utils')",
+        "sys.path.append('../nets')",
+    ],
+)
+def test_folders_that_cannot_be_told_are_not_looked_into(added):
+    files = {"/p/src/train.py": f"import os, sys\n{added}\nimport net\n", "/p/utils/net.py": NET}
+    assert members(files, "/p/src/train.py") == ["src/train.py"]
+
+
+def test_a_scripts_own_folder_goes_before_those_that_it_adds():
+    files = {
+        "/p/src/train.py": "import sys\nsys.path.append('../utils')\nimport net\nimport json\n",
+        "/p/src/net.py": NET,
+        "/p/utils/net.py": NET,
+        "/p/utils/json.py": NET,
+    }
+    assert members(files, "/p/src/train.py") == ["src/net.py", "src/train.py"]

@@ -1,8 +1,8 @@
 """A script with the modules of its project that it imports, read as one.
 
 Imports are resolved as Python does when the script is run: relative ones from their package, absolute ones from the script's
-folder, then from the folders above it up to the project's. Only files that a loader gives are read: an editor's open buffers,
-or the disk.
+folder, from those that it adds to `sys.path`, then from the folders above it up to the project's. Only files that a loader
+gives are read: an editor's open buffers, or the disk.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from horovodize.summary.interface import Interface, may_train
 from horovodize.summary.lattice import LoopKind
 from horovodize.summary.module import Module
 from horovodize.summary.reachable import prune
+from horovodize.summary.search_path import added
 from horovodize.summary.summary import ModuleSummary, TrainingLoop
 
 # A file by its path ("/" between folders), or None where there is none.
@@ -92,6 +93,7 @@ def read_project(
     if interface_of(script) is None:
         return None
     start = (path or script.path).replace("\\", "/")
+    folders = [posixpath.dirname(start), *added(script, start)]
     members: dict[str, Document] = {}  # those that parse, in the order in which their imports end
     targets: dict[str, dict[str, str]] = {}
     interfaces: list[Interface] = []
@@ -107,7 +109,7 @@ def read_project(
             return True
         interfaces.append(interface)
         for dotted in interface.imports:
-            found = _resolve(dotted, path, start, load)
+            found = _resolve(dotted, path, folders, load)
             if found is not None:
                 targets[path][dotted] = found[0]
                 if len(targets) > _MOST or not visit(*found):
@@ -132,8 +134,10 @@ def summarize_project(script: Document, load: Loader) -> ProjectSummary | None:
     return ProjectSummary(project) if project is not None and len(project.members) > 1 else None
 
 
-def _resolve(dotted: str, importing: str, script: str, load: Loader) -> tuple[str, Document] | None:
-    """The file that an import of a module leads to."""
+def _resolve(
+    dotted: str, importing: str, folders: Sequence[str], load: Loader
+) -> tuple[str, Document] | None:
+    """The file that an import of a module leads to. `folders`: that of the script, and those that it adds."""
     level = len(dotted) - len(dotted.lstrip("."))
     parts = [p for p in dotted[level:].split(".") if p]
     if level:
@@ -143,12 +147,18 @@ def _resolve(dotted: str, importing: str, script: str, load: Loader) -> tuple[st
         return _load(folder, parts, load)
     if not parts or parts[0] in _NEVER_OF_A_PROJECT:
         return None
-    folder = posixpath.dirname(script)
-    for _ in range(_FOLDERS_ABOVE):
+    for folder in folders if parts[0] not in sys.stdlib_module_names else folders[:1]:
         found = _load(folder, parts, load)
-        if found is not None or parts[0] in sys.stdlib_module_names or posixpath.dirname(folder) == folder:
+        if found is not None:
             return found
+    folder = folders[0]
+    for _ in range(_FOLDERS_ABOVE - 1 if parts[0] not in sys.stdlib_module_names else 0):
+        if posixpath.dirname(folder) == folder:
+            return None
         folder = posixpath.dirname(folder)
+        found = _load(folder, parts, load)
+        if found is not None:
+            return found
     return None
 
 

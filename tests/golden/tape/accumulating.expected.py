@@ -9,20 +9,11 @@ if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
 
-def shard_stream(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
+def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
     if 0 < count < hvd.size():
         dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
-    if count >= 0:
-        dataset = dataset.take(count // hvd.size() * hvd.size())
-    elif count == tf.data.experimental.UNKNOWN_CARDINALITY:
-        specs = tf.nest.flatten(dataset.element_spec)
-        if all(s.shape.is_fully_defined() for s in specs if isinstance(s, tf.TensorSpec)):
-            dataset = dataset.batch(hvd.size(), drop_remainder=True).unbatch()
-        else:
-            groups = dataset.enumerate().window(hvd.size(), drop_remainder=True)
-            dataset = groups.flat_map(lambda *group: tf.data.Dataset.zip(group)).map(lambda i, element: element)
-    return dataset.shard(hvd.size(), hvd.rank())
+    return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
 
 
 CHUNKS = 4
@@ -52,7 +43,7 @@ def large_step(chunks):
 
 images = tf.data.Dataset.from_tensors((tf.zeros([8, 224, 224, 3]), tf.zeros([8], tf.int32))).repeat(64)
 first_batch = True
-for large in shard_stream(images.window(CHUNKS, drop_remainder=True)):
+for large in shard_dataset(images.window(CHUNKS, drop_remainder=True)):
     result = large_step(tf.data.Dataset.zip(large))
     if hvd.rank() == 0:
         print(result)
