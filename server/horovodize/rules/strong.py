@@ -322,10 +322,8 @@ def _without_rows(step: Step) -> str:
 def _share(draft: Draft, rule: str, step: Step) -> None:
     if not draft.options.split_data or not draft.once("share rows", step.site):
         return
-    if _is_held(draft, step):
-        draft.note(rule, step.site, _PART_OF_THE_GRAPH)
-        return
-    fixed = row_sizes.made_for_one_number(draft, step)
+    held = _is_held(draft, step)
+    fixed = row_sizes.made_for_one_number(draft, step) if not held else None
     if fixed is not None:
         draft.note(rule, fixed, _FOR_THESE_ROWS if step.over is Over.COUPLED else _FOR_ONE_NUMBER)
         return
@@ -333,6 +331,9 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
     if hindrance is not None:
         node, message = hindrance
         draft.refuse("HVD006", node, f"every step sees the same data, and {message}")
+        return
+    if held:
+        draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
     draft.note(rule, step.site, _CHOSEN)
     for placeholder, edit in row_sizes.to_open(draft, step):
