@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from horovodize.facts.added_numbers import AddedNumbers
-from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.any_counts import may_count
+from horovodize.facts.counter_kinds import GLOBAL_STEPS, Counter, CounterKind
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
@@ -29,10 +30,6 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, argument
 
-_GLOBAL_STEPS = tuple(
-    f"tensorflow.compat.v1.train.{name}"
-    for name in ("get_global_step", "get_or_create_global_step", "create_global_step")
-)
 # What gives the same number in another type, by how it is called: with it as an argument, or on it.
 _CONVERTING = {"int", "float", "cast", "to_float", "to_int32", "to_int64", "identity", "convert_to_tensor", "get_value",
                "float32", "float64", "int32", "int64"}  # fmt: skip
@@ -60,11 +57,34 @@ class Counters:
         self._turns = TurnNumbers(feeding)
         self.yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
         self._by_variable: dict[ast.Call, Counter | None] = {}
+        self._by_expression: dict[ast.expr, Counter | None] = {}
+        self._begun = 0  # variables that are being looked for
 
     def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
         """The counter whose number an expression always gives; None where it may be anything else. Not through `known`: what
         is read there has been turned into something else."""
-        found = self._read(e, frozenset(known), _DEPTH)
+        if not self.exist or self._of_all(e) is None:
+            return None  # nor is it one where less of it is read
+        passed = frozenset(known)
+        return self._of(e, passed) if passed else self._of_all(e)
+
+    @cached_property
+    def exist(self) -> bool:
+        """Whether anything may count at all."""
+        found = may_count(self.module, self.sites, self.feeding, self.hooks, self._numbers.adds)
+        return found or self._records.exist or bool(self.graph_counts.counted_eagerly)
+
+    def _of_all(self, e: ast.expr) -> Counter | None:
+        """The same where all is read as it stands; remembered, since nearly every expression is asked about, by many rules."""
+        if e in self._by_expression:
+            return self._by_expression[e]
+        found = self._of(e, frozenset())
+        if not self._begun:  # what is found while a variable is being looked for may lean on that
+            self._by_expression[e] = found
+        return found
+
+    def _of(self, e: ast.expr, known: frozenset[ast.AST]) -> Counter | None:
+        found = self._read(e, known, _DEPTH)
         first = next(found, None)  # none else is looked for where this is none, or another one is found
         return first if first is not None and all(other is first for other in found) else None
 
@@ -272,7 +292,7 @@ class Counters:
         inner = within(self.names.last(call.func), call)
         if inner is not None and self.values.callee(call) is None:
             yield from self._read(inner, known, depth - 1)
-        elif self.names.of(call.func) in _GLOBAL_STEPS:
+        elif self.names.of(call.func) in GLOBAL_STEPS:
             yield self._global_step
         elif self.names.of(call.func) == "tensorflow.compat.v1.train.global_step" and len(call.args) == 2:
             yield from self._read(call.args[1], known, depth - 1)
@@ -341,7 +361,9 @@ class Counters:
         """The counter that a variable is: made here, and added to with each step."""
         if made not in self._by_variable:
             self._by_variable[made] = None  # what is set from itself
+            self._begun += 1
             self._by_variable[made] = self._find_variable(made)
+            self._begun -= 1
         return self._by_variable[made]
 
     def _find_variable(self, made: ast.Call) -> Counter | None:

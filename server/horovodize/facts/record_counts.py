@@ -47,6 +47,11 @@ class RecordCounts:
         return found.pop() if len(found) == 1 else None
 
     @property
+    def exist(self) -> bool:
+        """Whether any field is set from itself."""
+        return bool(self._fields)
+
+    @property
     def all(self) -> Iterator[Counter]:
         """All such counters."""
         for field in sorted(self._fields):

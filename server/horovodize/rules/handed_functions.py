@@ -24,19 +24,22 @@ _ASKED = (
 def ask(draft: Draft, test: ast.expr) -> None:
     """Asks about a test of a number that a function is told which the program hands on."""
     sides = (test.left, *test.comparators) if isinstance(test, ast.Compare) else ()
-    numbers = [_number(side) for side in sides]
-    bounds = [draft.facts.feeding.kinds.constant(side) for side in sides]
-    compared = any(isinstance(side, ast.BinOp) for side in sides) or any(
-        b is not None and b > 1 for b in bounds
-    )
-    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.In, ast.NotIn)):
-        compared, numbers = True, numbers[:1]
+    among = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.In, ast.NotIn))
+    numbers = [_number(side) for side in (sides[:1] if among else sides)]
     told = next((n for n in numbers if n is not None and _may_count(draft, n)), None)
-    if told is None or not compared or only_shows(draft, test) or draft.was(test, Asked):
+    if told is None or not (among or any(_is_many(draft, side) for side in sides)):
+        return
+    if only_shows(draft, test) or draft.was(test, Asked):
         return
     if all(counted.is_divided(draft, d) for d in feeding(draft).drivers):
         draft.decide(test, Asked("G5"))
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(told)))
+
+
+def _is_many(draft: Draft, side: ast.expr) -> bool:
+    """Whether a number is compared with more than 1, or in a formula."""
+    known = draft.facts.feeding.kinds.constant(side)
+    return isinstance(side, ast.BinOp) or (known is not None and known > 1)
 
 
 def _number(e: ast.expr) -> ast.Name | ast.Attribute | None:

@@ -19,6 +19,8 @@ _LIMIT = 400
 def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
     """The places where a rate reads a counter of a rank's steps: in it, in what it is set from, in functions that give it.
     What functions are given comes before what they read of it."""
+    if not draft.facts.counters.exist:
+        return []
     return list(places(draft, rate, lambda n: counted.of(draft, n) is not None))
 
 

@@ -79,7 +79,7 @@ def _sides(test: ast.expr) -> list[ast.expr]:
 def _computed_from(draft: Draft, test: ast.expr, told: bool = False) -> list[ast.expr]:
     """Where a rank's steps are read from which what a test compares is computed; nothing where only what is printed hangs on
     it. told: those that give the steps of all ranks by now"""
-    sides = _sides(test)
+    sides = _sides(test) if draft.facts.counters.exist else []
     reads = [*dict.fromkeys(read for side in sides for read in _reads(draft, side, _DEPTH, told))]
     if not reads or only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
         return []

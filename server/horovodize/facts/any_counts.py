@@ -1,0 +1,49 @@
+"""Whether anything in a module may count the steps of training at all. Most scripts that train by `fit` have nothing that does;
+there every rule that asks what counts has its answer at once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from horovodize.facts.counter_kinds import GLOBAL_STEPS
+from horovodize.facts.hooks import Hooks
+from horovodize.summary.augmented import augmented
+from horovodize.summary.binding import Binding
+from horovodize.summary.feeding import Feeding
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+
+_COUNTED_BY = ("itertools.count", "tensorflow.compat.v1.train.global_step", *GLOBAL_STEPS)
+_SETTING = ("assign", "assign_add")
+
+
+def may_count(
+    module: Module, sites: Sites, feeding: Feeding, hooks: Hooks, adds: Callable[[Binding], bool]
+) -> bool:
+    """Whether something may: a loop that trains, a graph, a hook, a generator, what is added to, what an optimizer counts.
+
+    adds: whether a binding counts a number on"""
+    if feeding.drivers or sites.builds_graph or hooks.all:
+        return True
+    syntax = module.syntax
+    if next(iter(syntax.every(ast.Yield, ast.YieldFrom)), None) is not None:
+        return True
+    if any(n.attr == "iterations" for n in syntax.every(ast.Attribute)):
+        return True
+    if sites.method_calls(*_SETTING) or module.calls_of(*_COUNTED_BY):
+        return True
+    if any(augmented(s) is not None for s in syntax.every(ast.AugAssign, ast.Assign)):
+        return True
+    return any(adds(b) for b in _bindings(module))
+
+
+def _bindings(module: Module) -> Iterable[Binding]:
+    for names in module.scopes.names.values():
+        for bound in names.values():
+            yield from bound
+    for bound in module.scopes.attributes.values():
+        yield from bound
+
+
+__all__ = ["may_count"]
