@@ -14,6 +14,7 @@ from horovodize.plan import Plan
 from horovodize.source.edits import apply
 from horovodize.source.notebook import NotebookDocument
 from horovodize.summary import summarize
+from tests.lsp.notebooks import Notebook
 
 NOTEBOOK = "file:///project/train.ipynb"
 CELLS = [
@@ -22,85 +23,6 @@ CELLS = [
     "x, y = tf.ones((64, 4)), tf.ones((64, 1))",
     "'🐍é'; model.fit(x, y, batch_size=8)",
 ]
-
-
-class Notebook:
-    """A notebook in an editor: sends what an editor sends, keeps what an editor keeps."""
-
-    def __init__(self, editor, cells: list[str]) -> None:
-        self.editor = editor
-        self.version = 1
-        self.uris = [self._new(text) for text in cells]
-
-    def _new(self, text: str) -> str:
-        uri = f"vscode-notebook-cell:/project/train.ipynb#W{len(self.editor.texts)}"
-        self.editor.texts[uri], self.editor.versions[uri] = text, 1
-        return uri
-
-    def _item(self, uri: str) -> types.TextDocumentItem:
-        return types.TextDocumentItem(uri, "python", self.editor.versions[uri], self.editor.texts[uri])
-
-    def open(self) -> None:
-        cells = [types.NotebookCell(types.NotebookCellKind.Code, uri) for uri in self.uris]
-        self.editor.notebook_document_did_open(
-            types.DidOpenNotebookDocumentParams(
-                types.NotebookDocument(NOTEBOOK, "jupyter-notebook", 1, cells),
-                [self._item(u) for u in self.uris],
-            )
-        )
-
-    def _changed(self, cells: types.NotebookDocumentCellChanges) -> None:
-        self.version += 1
-        self.editor.notebook_document_did_change(
-            types.DidChangeNotebookDocumentParams(
-                types.VersionedNotebookDocumentIdentifier(self.version, NOTEBOOK),
-                types.NotebookDocumentChangeEvent(cells=cells),
-            )
-        )
-
-    def type(self, index: int, old: str, new: str) -> None:
-        uri, editor = self.uris[index], self.editor
-        range_ = editor.place(uri, old)
-        editor.texts[uri] = editor.texts[uri].replace(old, new, 1)
-        editor.versions[uri] += 1
-        content = types.NotebookDocumentCellContentChanges(
-            types.VersionedTextDocumentIdentifier(editor.versions[uri], uri),
-            [types.TextDocumentContentChangePartial(range_, new)],
-        )
-        self._changed(types.NotebookDocumentCellChanges(text_content=[content]))
-
-    def insert(self, index: int, text: str) -> None:
-        uri = self._new(text)
-        self.uris.insert(index, uri)
-        cell = types.NotebookCell(types.NotebookCellKind.Code, uri)
-        structure = types.NotebookDocumentCellChangeStructure(
-            types.NotebookCellArrayChange(index, 0, [cell]), did_open=[self._item(uri)]
-        )
-        self._changed(types.NotebookDocumentCellChanges(structure=structure))
-
-    def remove(self, index: int) -> str:
-        uri = self.uris.pop(index)
-        structure = types.NotebookDocumentCellChangeStructure(
-            types.NotebookCellArrayChange(index, 1), did_close=[types.TextDocumentIdentifier(uri)]
-        )
-        self._changed(types.NotebookDocumentCellChanges(structure=structure))
-        return uri
-
-    def save(self) -> None:
-        self.editor.notebook_document_did_save(
-            types.DidSaveNotebookDocumentParams(types.NotebookDocumentIdentifier(NOTEBOOK))
-        )
-
-    def close(self) -> None:
-        self.editor.notebook_document_did_close(
-            types.DidCloseNotebookDocumentParams(
-                types.NotebookDocumentIdentifier(NOTEBOOK),
-                [types.TextDocumentIdentifier(u) for u in self.uris],
-            )
-        )
-
-    async def codes(self, index: int) -> list[str]:
-        return [str(d.code) for d in await self.editor.diagnostics_of(self.uris[index])]
 
 
 def distributed(cells: list[str]) -> dict[int, str]:
@@ -118,7 +40,7 @@ async def notebook(fresh, client_named, request):
         types.NotebookDocumentSyncClientCapabilities()
     )
     await fresh.begin(client)
-    opened = Notebook(fresh, CELLS)
+    opened = Notebook(fresh, NOTEBOOK, CELLS)
     opened.open()
     return opened
 
@@ -201,7 +123,7 @@ async def test_cells_change_come_and_go(notebook):
 
 async def test_no_edit_after_another_cell_has_changed(fresh, client_named):
     await fresh.begin(client_named("vscode-new"))
-    notebook = Notebook(fresh, CELLS)
+    notebook = Notebook(fresh, NOTEBOOK, CELLS)
     notebook.open()
     actions = await fresh.actions(notebook.uris[3], "model.f‸it(")
     action = next(a for a in actions if a.kind == "refactor.rewrite.horovodize.distribute")
@@ -245,7 +167,7 @@ async def test_a_closed_notebook_is_forgotten(notebook):
 async def test_an_indented_cell_keeps_its_margin(fresh, client_named):
     cells = [CELLS[0], "    " + CELLS[1].replace("\n", "\n    "), CELLS[2], CELLS[3]]
     await fresh.begin(client_named("minimal"))
-    notebook = Notebook(fresh, cells)
+    notebook = Notebook(fresh, NOTEBOOK, cells)
     notebook.open()
     actions = await fresh.actions(notebook.uris[3], "model.f‸it(")
     action = next(a for a in actions if a.kind == "refactor.rewrite.horovodize.distribute")

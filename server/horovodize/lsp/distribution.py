@@ -22,6 +22,7 @@ from horovodize.lsp.workspace_edit import plan_edit, plans_edit
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal, Unchanged
 from horovodize.source import Document, Span
+from horovodize.source.notebook import NotebookDocument
 
 if TYPE_CHECKING:
     from horovodize.distribute_project import Examination
@@ -104,11 +105,17 @@ def outcome_of(session: Session, opened: OpenDocument) -> Plan | Refusal | Uncha
     return script.outcome if script is not None else opened.analysis(opened.settings.options).outcome
 
 
+def may_run_others(session: Session, opened: OpenDocument, analysis: Analysis) -> bool:
+    """Whether a document may train with what it imports, as far as is known. Notebooks are in no index: of each it is tried."""
+    is_notebook = isinstance(opened.document, NotebookDocument)
+    return is_notebook or session.may_run(opened.path or "", bool(analysis.summary.loops))
+
+
 def script_of(session: Session, opened: OpenDocument) -> Examination | None:
-    """The newest version of a document, with the files that it imports as they are now; None for what imports none: a
-    notebook, and what has no path."""
+    """The newest version of a document, with the files that it imports as they are now; None for what has no
+    path, and so imports none."""
     options = opened.settings.options
-    if type(opened.document) is not Document or "://" in opened.document.path:
+    if "://" in opened.document.path:
         return None
     files = session.files
     known = _KNOWN.get(opened)

@@ -17,6 +17,7 @@ from horovodize.lsp.drift import Drift
 from horovodize.lsp.session import OpenDocument
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.source import Document, Position, PositionEncoding, Span
+from horovodize.source.notebook import NotebookDocument
 
 if TYPE_CHECKING:
     from horovodize.distribute_project import Examination
@@ -72,14 +73,14 @@ def loops_in_modules(opened: OpenDocument) -> dict[Span, str]:
 def look(server: HorovodizeServer, opened: OpenDocument) -> bool:
     """Finds out what the project of an open document says of it, if it has one. Whether that is something else than before."""
     before = _FOUND.get(opened)
-    path = opened.path
-    if path is None or not server.index.knows(path):
+    path, is_notebook = opened.path, isinstance(opened.document, NotebookDocument)
+    if path is None or not (is_notebook or server.index.knows(path)):
         return _FOUND.pop(opened, None) is not None
     if opened.document.problem is not None or not server.index.complete:
         return False  # asked again when there is more to say
     analysis = opened.analysis(opened.settings.options)
     alone = analysis.violations
-    runs_others = server.session.may_run(path, bool(analysis.summary.loops))
+    runs_others = distribution.may_run_others(server.session, opened, analysis)
     script = distribution.script_of(server.session, opened) if runs_others else None
     if script is not None and before is not None and before.script is script:
         return False

@@ -27,7 +27,9 @@ def alone(analysis: Analysis) -> View:
 
 def earlier(session: Session, opened: OpenDocument, analysis: Analysis) -> View:
     """An earlier version of a document; where others belong to it, what distributing would come to is not said."""
-    belongs = _runs_others(session, opened, analysis) or bool(session.runners(opened.path or ""))
+    belongs = distribution.may_run_others(session, opened, analysis) or bool(
+        session.runners(opened.path or "")
+    )
     return View(analysis.summary, None, analysis.document, analysis.options) if belongs else alone(analysis)
 
 
@@ -35,7 +37,7 @@ def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
     """The newest version of a document as a module of a script that runs it; as a script, where its loop is in its modules;
     and by itself. The first in which something is known of a place says most about it."""
     analysis = opened.analysis(opened.settings.options)
-    runs_others = _runs_others(session, opened, analysis)
+    runs_others = distribution.may_run_others(session, opened, analysis)
     if not runs_others and not session.runners(opened.path or ""):
         yield alone(analysis)  # at once: reading a project takes its time
         return
@@ -53,10 +55,6 @@ def views_of(session: Session, opened: OpenDocument) -> Iterator[View]:
         yield View(analysis.summary, part, opened.document, options)
     else:
         yield alone(analysis)
-
-
-def _runs_others(session: Session, opened: OpenDocument, analysis: Analysis) -> bool:
-    return session.may_run(opened.path or "", bool(analysis.summary.loops))
 
 
 def _within(examined: Examination, own: Document, options: Options) -> View | None:
