@@ -580,3 +580,21 @@ def test_steps_without_rows_at_the_ends_of_passes(counted: int, taken: int, righ
     after = run(*(one(taken, 16, 2, side, 0.2) for side in (0, 1)))
     [found] = scalings(before, after, "linear")
     assert (found.fault == "") == right
+
+
+WAITING = (
+    "waiting for remainder of ranks for more than 60 seconds.\nMissing ranks:\n1: [HorovodAllreduce_loss_0]\n"
+)
+STOOD = (
+    'Timeout (0:00:02)!\nThread 0x7f (most recent call first):\n  File "/run/train.py", line 7 in <module>\n'
+)
+
+
+def test_a_run_that_takes_too_long_is_a_stall_only_where_ranks_wait() -> None:
+    slow = replace(two(), status=1, stalled=True, output=STOOD)
+    assert slow.why() == (
+        "it doesn't end within the time limit (train.py:7): raise --limit, or end it sooner with --steps"
+    )
+    told = replace(slow, output=WAITING + STOOD).why()
+    assert told.startswith("it stalls: a rank waits for another")
+    assert told.endswith("(Missing ranks: 1: [HorovodAllreduce_loss_0])")

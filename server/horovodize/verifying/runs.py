@@ -251,7 +251,7 @@ class Run:
         """What went wrong, in a line or a few."""
         errors = [rank.report["error"] for rank in self.ranks if rank.report["error"]]
         own = [e for e in errors if "HorovodInternalError" not in e and "shut down" not in e]
-        if self.stalled and self.size == 1 and not own:
+        if self.stalled and not own and not self._waited_in_vain:
             return f"it doesn't end within the time limit{self._stood()}: raise --limit, or end it sooner with --steps"
         if self.stalled and not own:
             return f"it stalls: a rank waits for another that never comes to the same collective{self._standing()}"
@@ -261,6 +261,11 @@ class Run:
         said = [line for line in self.output.strip().splitlines() if line.strip()]
         return f"it ends with status {self.status}" + (f": {said[-1][:200]}" if said else "")
 
+    @property
+    def _waited_in_vain(self) -> bool:
+        """Whether Horovod told that ranks wait for others, which it does well within the time limit."""
+        return tells_of_stall(self.output)
+
     def _stood(self) -> str:
         """Where it stood then, as the probe's timer shows it: innermost first."""
         _, _, shown = self.output.partition("Timeout (")
@@ -268,8 +273,13 @@ class Run:
         return _told_place(frames[0]) if frames else ""
 
     def _standing(self) -> str:
-        lines = re.findall(r"Stalled ranks:.*|\[.*\] \[ready ranks: .*\]", self.output)
-        return f" ({lines[0].strip()[:160]})" if lines else ""
+        lines = re.findall(r"(?:Missing|Stalled) ranks:\s*.*|\[.*\] \[ready ranks: .*\]", self.output)
+        return f" ({' '.join(lines[0].split())[:160]})" if lines else ""
+
+
+def tells_of_stall(output: str) -> bool:
+    """Whether Horovod tells in what a run printed that ranks wait for others."""
+    return "Missing ranks:" in output or "Stalled ranks" in output
 
 
 def mean(values: Iterable[float]) -> float:

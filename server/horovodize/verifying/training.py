@@ -15,7 +15,7 @@ from horovodize.running.prepared import Prepared, prepare
 from horovodize.running.ranks import CannotRun, run_ranks
 from horovodize.running.scratch import scratch_copy
 from horovodize.verifying.left import Left, left_in
-from horovodize.verifying.runs import Rank, Run
+from horovodize.verifying.runs import Rank, Run, tells_of_stall
 from horovodize.verifying.speed import time_in_collectives
 from horovodize.verifying.verdict import CouldNotRun
 
@@ -112,7 +112,7 @@ def read_run(
 ) -> Run:
     """A run of which each rank has left its report in a folder."""
     ranks = [Rank(json.loads(path.read_text(encoding="utf-8"))) for path in reports.glob("rank-*.json")]
-    stalled = over_limit or "Timeout (" in output or "Stalled ranks" in output
+    stalled = over_limit or "Timeout (" in output or tells_of_stall(output)
     ranks.sort(key=lambda rank: rank.number)
     in_collectives = None
     if timeline is not None and size > 1 and ranks:
