@@ -145,6 +145,12 @@ def test_it_happens_as_often_on_any_number_of_ranks(test: str, alone: int, size:
         "    look(i)\n",
         "n = tf.Variable(0)\nfor x, y in ds:\n    step(x, y)\n    n.assign_add(1)\n    if int(n) % 100 == 0:\n"
         "        keep(model)\n",
+        "n = tf.Variable(0)\nfor x, y in ds:\n    step(x, y)\n    n.assign(n.numpy() + 1)\n    if int(n) % 100 == 0:\n"
+        "        keep(model)\n",
+        "n = tf.Variable(0)\nfor x, y in ds:\n    step(x, y)\n    it = int(n.assign_add(1))\n    if it % 100 == 0:\n"
+        "        keep(model)\n",
+        "n = tf.Variable(0)\n@tf.function\ndef train(x, y):\n    step(x, y)\n    return n.assign(1 + n)\nfor x, y in ds:\n"
+        "    if train(x, y) % 100 == 0:\n        keep(model)\n",
         "n = 0\ndef after():\n    global n\n    n += 1\n    if n % 100 == 0:\n        keep(model)\n"
         "for x, y in ds:\n    step(x, y)\n    after()\n",
         "class T:\n    def __init__(self):\n        self.n = 0\n    def run(self):\n        for x, y in ds:\n"
@@ -167,6 +173,9 @@ def test_counters_wherever_they_are(counted: str) -> None:
         # counts steps and what is no step
         "n = 0\nfor e in range(9):\n    for x, y in ds:\n        step(x, y)\n        n += 1\n        if n % 100 == 0:\n"
         "            keep(model)\n    n += 1\n",
+        # is set from another
+        "n, m = tf.Variable(0), tf.Variable(7)\nfor x, y in ds:\n    step(x, y)\n    k = n.assign(m + 1)\n    if k % 100 == 0:\n"
+        "        keep(model)\n",
         # sums what is no count
         "n = 0\nfor x, y in ds:\n    n += step(x, y)\n    if n % 100 == 0:\n        keep(model)\n",
         # a function that is told of epochs, too

@@ -12,6 +12,7 @@ KEPT = "ck = tf.train.Checkpoint(step=tf.Variable(0), model=model)\nck.restore(t
 AGREED = KEPT + "ck.step.assign(hvd.broadcast_object(ck.step.numpy()))\n"
 LOOP = "while int(ck.step) < 1000:\n    step(*next(batches))\n    ck.step.assign_add(1)\n"
 STRIDED = LOOP.replace("assign_add(1)", "assign_add(hvd.size())")
+SPELT_OUT = LOOP.replace("assign_add(1)", "assign(ck.step + 1)")
 RULES = ("G4", "G5", "G6", "C5")
 
 
@@ -31,6 +32,8 @@ def test_where_nothing_is_divided_all_only_agree_on_where_to_begin() -> None:
 
 def test_a_count_that_is_kept_goes_on_by_the_steps_of_all_ranks() -> None:
     check(("G4", "G5", "G6"), HEAD, KEPT + LOOP, AGREED + STRIDED)
+    spelt_out = SPELT_OUT.replace("+ 1", "+ hvd.size()")
+    check(("G4", "G5", "G6"), HEAD, KEPT + SPELT_OUT, AGREED + spelt_out)
 
 
 @pytest.mark.parametrize(
@@ -553,6 +556,7 @@ THEN_ON = "        keep(model)\n    ck.step.assign_add(1)\n"
         ("    if not {n} % 100:\n" + THEN_ON, "not ({n} + hvd.size() - 1) % 100 >= hvd.size()"),
         # a near miss: counted on before, it says how many steps there were, and one, as alone
         ("    ck.step.assign_add(1)\n    if {n} % 100 == 0:\n        keep(model)\n", "{n} % 100 < hvd.size()"),
+        ("    it = int(ck.step.assign_add(1))\n    if it % 100 == 0:\n        keep(model)\n", "it % 100 < hvd.size()"),
     ],
 )  # fmt: skip
 def test_a_turn_that_is_numbered_from_one(loop: str, after: str) -> None:

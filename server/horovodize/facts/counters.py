@@ -21,6 +21,7 @@ from horovodize.facts.occasions import Occasions
 from horovodize.facts.record_counts import RecordCounts
 from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_set_before, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
+from horovodize.facts.variable_additions import amount_added, within
 from horovodize.facts.yielded_numbers import YieldedNumbers
 from horovodize.summary.augmented import added
 from horovodize.summary.binding import Binding
@@ -30,10 +31,6 @@ from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, argument
 
-# What gives the same number in another type, by how it is called: with it as an argument, or on it.
-_CONVERTING = {"int", "float", "cast", "to_float", "to_int32", "to_int64", "identity", "convert_to_tensor", "get_value",
-               "float32", "float64", "int32", "int64"}  # fmt: skip
-_READING = {"numpy", "item", "value", "read_value", "eval", "astype"}
 _DEPTH = 12
 _GRAPHS = (
     CounterKind.GLOBAL_STEP,
@@ -303,8 +300,17 @@ class Counters:
             yield from self._of_returned(call, (), known, depth)
         elif call in self._next_numbers:
             yield self._next_numbers[call]
+        elif (variable := self._added_to(call)) is not None:
+            yield from self._read(variable, known, depth - 1)
         else:
             yield self._variable(call)
+
+    def _added_to(self, call: ast.Call) -> ast.expr | None:
+        """The variable that a call adds to, whose new number it gives: of `n = step.assign_add(1)` `step`."""
+        if self.names.of(call.func) == "tensorflow.compat.v1.assign_add":
+            return call.args[0] if call.args else None
+        adds = isinstance(call.func, ast.Attribute) and amount_added(call) is not None
+        return call.func.value if adds and isinstance(call.func, ast.Attribute) else None
 
     @cached_property
     def _next_numbers(self) -> dict[ast.Call, Counter]:
@@ -381,7 +387,7 @@ class Counters:
             counted = self.occasions.counted_at(call)
             if (
                 counted is None
-                or not self._numbers.is_amount(self._amount(call))
+                or not self._numbers.is_amount(amount_added(call))
                 or self.occasions.are_seldom(call, counted[0])
             ):
                 return None
@@ -392,7 +398,7 @@ class Counters:
         if not added:
             return self._mirrored(made)
         stored = any(made in self.values.calls(kept) for kept in self.kept.all)
-        rows = not all(self._numbers.is_constant(self._amount(c)) for c in added)
+        rows = not all(self._numbers.is_constant(amount_added(c)) for c in added)
         return Counter(
             CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made, rows
         )
@@ -421,14 +427,12 @@ class Counters:
     @cached_property
     def _added(self) -> list[ast.Call]:
         """The calls that add to a variable at once."""
-        return self.sites.method_calls("assign_add")
+        calls = self.sites.method_calls("assign_add", "assign")
+        return [c for c in calls if amount_added(c) is not None]
 
     def _is_made(self, made: ast.Call, call: ast.Call) -> bool:
         assert isinstance(call.func, ast.Attribute)
         return made in self.values.calls(call.func.value)
-
-    def _amount(self, call: ast.Call) -> ast.expr | None:
-        return argument(call, "delta", 0)
 
     def _is_optimizer(self, e: ast.expr) -> bool:
         meant = [e, *(o.node for o in self.values.origins(e) if not o.path)]
@@ -463,15 +467,6 @@ def _is_added_to_layer(made: ast.Call) -> bool:
     return isinstance(func, ast.Attribute) and func.attr == "add_weight" and is_kept
 
 
-def within(called: str, call: ast.Call) -> ast.expr | None:
-    """The number that a call gives in another type: of `int(step)` and `step.numpy()` `step`."""
-    if called in _CONVERTING and call.args:
-        return call.args[0]
-    if isinstance(call.func, ast.Attribute) and called in _READING:
-        return call.func.value
-    return None
-
-
 def _is_none_yet(b: Binding) -> bool:
     """`step = 0` before `_, step = session.run([train, global_step])`: the count before the first step."""
     value = b.value if b.kind == "assign" and not b.path else None
@@ -489,4 +484,4 @@ def _is_stored_to(n: ast.expr) -> bool:
     return isinstance(getattr(n, "ctx", None), (ast.Store, ast.Del))
 
 
-__all__ = ["Counters", "within"]
+__all__ = ["Counters"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counters import within
+from horovodize.facts.variable_additions import within
 from horovodize.rules import counted
 from horovodize.rules.decisions import Counted, OfAll
 from horovodize.rules.draft import SIZE, Draft

@@ -25,7 +25,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from horovodize.facts.counters import within
+from horovodize.facts.variable_additions import within
 from horovodize.rules import counted, deciding_averages, deque_windows, graph_averages, steered
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.mixtures import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.counters import within
+from horovodize.facts.variable_additions import within
 from horovodize.plan import Decision
 from horovodize.rules import bias_corrections, counted, decays, measured, named_tests, tables_by_step
 from horovodize.rules.decisions import OfAll, Strided

@@ -39,6 +39,7 @@ from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.records import gives_record
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
+from horovodize.facts.variable_additions import amount_added
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_ends, lengths_beside_counts, rate_reads, read_before, told
 from horovodize.rules.any_rank_test import agree, can_agree, differing
@@ -52,7 +53,7 @@ from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, arguments, position
 from horovodize.summary.values import Origin
 
 _WHAT = "Let each step count for those of all ranks"
@@ -367,7 +368,7 @@ def _stride(draft: Draft, counter: Counter, why: str = _WHY) -> None:
 def amount_of(place: ast.AST) -> ast.expr | None:
     """By how much a counter goes on in one place."""
     if isinstance(place, ast.Call):
-        return argument(place, "delta", 0)
+        return amount_added(place)
     moved = augmented(place)
     if moved is not None:
         return moved.value
