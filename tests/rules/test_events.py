@@ -174,7 +174,7 @@ def test_counters_wherever_they_are(counted: str) -> None:
         "n = 0\nfor e in range(9):\n    for x, y in ds:\n        step(x, y)\n        n += 1\n        if n % 100 == 0:\n"
         "            keep(model)\n    n += 1\n",
         # is set from another
-        "n, m = tf.Variable(0), tf.Variable(7)\nfor x, y in ds:\n    step(x, y)\n    k = n.assign(m + 1)\n    if k % 100 == 0:\n"
+        "n, m = tf.Variable(0), tf.Variable(7)\nfor x, y in ds:\n    step(x, y)\n    k = n.assign(m+1)\n    if k % 100 == 0:\n"
         "        keep(model)\n",
         # sums what is no count
         "n = 0\nfor x, y in ds:\n    n += step(x, y)\n    if n % 100 == 0:\n        keep(model)\n",
