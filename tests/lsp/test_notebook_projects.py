@@ -9,6 +9,7 @@ import pytest
 from lsprotocol import types
 
 from tests.lsp.notebooks import Notebook
+from tests.lsp.test_workspace_summary import plain
 
 PROJECT = Path(__file__).parent.parent / "golden" / "projects" / "four_modules"
 REWRITE = "refactor.rewrite.horovodize.distribute"
@@ -70,3 +71,14 @@ async def test_the_loop_whose_step_is_in_a_module_is_shown(notebook):
     assert [lens.command.title for lens in await editor.lenses(cell)] == wanted
     assert "GradientTape training loop" in await editor.hover(cell, "for x‸, y in data.load")
     assert "HVD001" in await notebook.codes(1)
+
+
+async def test_its_loops_are_listed_in_their_cells(notebook):
+    editor = notebook.editor
+    await editor.indexed()
+    asked = {"textDocument": {"uri": notebook.address}}
+    found = plain(await editor.protocol.send_request_async("horovodize/documentSummary", asked))
+    (loop,) = found["loops"]
+    assert found["state"] == "distributable"
+    assert {loop["uri"], *(role["uri"] for role in loop["roles"])} & {*notebook.uris}
+    assert [Path(path).name for path in found["project"]] == ["data.py", "optim.py", "step.py"]

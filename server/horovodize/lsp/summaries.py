@@ -28,7 +28,7 @@ def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
     """What is known of an open document together with the files that it imports. While it does not parse: its loops are those
     of the last version that did."""
     from horovodize.workspace import State
-    from horovodize.workspace.describe import describe, describe_script, place_in_project
+    from horovodize.workspace.describe import describe, describe_script
 
     options = opened.settings.options
     analysis = opened.analysis(options)
@@ -36,12 +36,12 @@ def summary_of(session: Session, opened: OpenDocument) -> FileSummary:
         return own_summary_of(session, opened)
     script = distribution.script_of(session, opened)
     found = project_findings.together(opened, analysis.violations)
+    locator = _Locator(session, opened)
     if script is not None:
-        alone = partial(describe, script.alone, found, options, place_in_project)
-        summary = describe_script(script, alone, options, place_in_project)
+        alone = partial(describe, script.alone, found, options, locator.in_project)
+        summary = describe_script(script, alone, options, locator.in_project)
     else:
-        place = _Locator(session, opened)
-        summary = describe(analysis.summary, found, options, place, analysis.outcome)
+        summary = describe(analysis.summary, found, options, locator, analysis.outcome)
     if summary.state is State.BLOCKED and not distribution.subject_of(session, opened).obstacle:
         return replace(summary, state=State.DISTRIBUTABLE, problem="")  # by a script that runs it
     return summary
@@ -124,6 +124,14 @@ class _Locator:
 
     def __init__(self, session: Session, opened: OpenDocument, drift: Drift | None = None) -> None:
         self._session, self._opened, self._drift = session, opened, drift
+
+    def in_project(self, document: Document, span: Span) -> Place:
+        """The same of the text of a script with its modules, whose places are in several files."""
+        from horovodize.distribute_project import in_file
+        from horovodize.workspace.describe import place_in_project
+
+        member, own = in_file(document, span)
+        return self(member, own) if member is self._opened.document else place_in_project(document, span)
 
     def __call__(self, document: Document, span: Span) -> Place:
         from horovodize.workspace import Place
