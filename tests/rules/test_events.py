@@ -149,6 +149,7 @@ def test_it_happens_as_often_on_any_number_of_ranks(test: str, alone: int, size:
         "        keep(model)\n",
         "n = tf.Variable(0)\nfor x, y in ds:\n    step(x, y)\n    it = int(n.assign_add(1))\n    if it % 100 == 0:\n"
         "        keep(model)\n",
+        "n = 0\nfor x, y in ds:\n    step(x, y)\n    if (n := n + 1) % 100 == 0:\n        keep(model)\n",
         "n = tf.Variable(0)\n@tf.function\ndef train(x, y):\n    step(x, y)\n    return n.assign(1 + n)\nfor x, y in ds:\n"
         "    if train(x, y) % 100 == 0:\n        keep(model)\n",
         "n = 0\ndef after():\n    global n\n    n += 1\n    if n % 100 == 0:\n        keep(model)\n"

@@ -42,6 +42,16 @@ def test_numbers_that_cannot_be_seen_are_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
+    "test", ["(i / 100).is_integer()", "str(i).endswith('00')", "not (i / 100).is_integer()"]
+)
+def test_what_a_method_says_of_a_count_is_asked_about(test: str) -> None:
+    plan = plan_of(HEAD + LOOP + f"    if {test}:\n        keep(i)\n")
+    assert any("isn't followed" in c.doubt for c in plan.changes)
+    shown = plan_of(HEAD + LOOP + f"    if {test}:\n        print(i)\n")
+    assert all(c.sure for c in shown.changes)
+
+
+@pytest.mark.parametrize(
     ("event", "given"),
     [
         # of a rank's own steps

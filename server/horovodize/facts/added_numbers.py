@@ -90,7 +90,7 @@ class AddedNumbers:
         starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
         advances: list[ast.AST] = []
         for b in added:
-            advances += self.handed.sums(b) or [b.statement]
+            advances += self.handed.sums(b) or [self._place(b)]
         given = [e for b in begun for e in self._given(b)]
         held = [b.anchor.value for b in added if isinstance(b.anchor, ast.Attribute)]
         given += [e for whole in held for e in given_whole(self.module, whole)]
@@ -99,6 +99,11 @@ class AddedNumbers:
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
         )
+
+    def _place(self, b: Binding) -> ast.AST:
+        """The statement that counts a number on, or the `n := n + 1` in it."""
+        around = self.syntax.parent[b.anchor]
+        return around if isinstance(around, ast.NamedExpr) else b.statement
 
     def _kept_of(self, bindings: list[Binding]) -> Counter | None:
         """The count that a function is handed and gives back, by the name that its caller has for it."""

@@ -33,7 +33,7 @@ def may_count(
         return True
     if sites.method_calls(*_SETTING) or module.calls_of(*_COUNTED_BY):
         return True
-    if any(augmented(s) is not None for s in syntax.every(ast.AugAssign, ast.Assign)):
+    if any(augmented(s) is not None for s in syntax.every(ast.AugAssign, ast.Assign, ast.NamedExpr)):
         return True
     return any(adds(b) for b in _bindings(module))
 

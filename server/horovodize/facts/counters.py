@@ -221,6 +221,8 @@ class Counters:
                         yield from self._read(value, known, depth - 1)
                 else:
                     yield from self._of_variables(e, known, depth)
+            case ast.NamedExpr(target=target):  # `(n := n + 1) % 100`
+                yield from self._of_bindings([], self._numbers.key(target), known, depth)
             case ast.Call():
                 yield from self._of_call(e, known, depth)
             case ast.Subscript():

@@ -123,6 +123,8 @@ def apply(draft: Draft) -> None:
             _compared(draft, call, call.args[0], call.args[1], _COMPARING[last])
         else:
             library_steps.divide(draft, call, name)
+    for decision in draft.syntax.every(ast.If, ast.While, ast.IfExp):
+        unseen_counts.ask_of_methods(draft, decision.test)
     for match in draft.syntax.every(ast.Match):
         _matched(draft, match)
     for modulo in draft.syntax.every(ast.BinOp):

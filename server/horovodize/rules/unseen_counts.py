@@ -11,11 +11,16 @@ from horovodize.rules import counted, thresholds
 from horovodize.rules.decisions import Asked, Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
+from horovodize.source.nodes import walk
 
 _ASKED = (
     "a rank takes size() times fewer steps, and this test reads their number in a way that isn't followed: let it read those "
     "of all ranks, `{} * hvd.size()`, unless it is of a rank's own steps"
 )
+
+_SAYING = frozenset(
+    {"is_integer", "endswith", "startswith", "isdigit"}
+)  # methods that say yes or no of a number or its text
 
 
 def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
@@ -28,6 +33,16 @@ def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
         return  # or a part of it is divided already: `while step * 32 < rows // hvd.size():`
     draft.decide(test, Asked("G5"))
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
+
+
+def ask_of_methods(draft: Draft, test: ast.expr) -> None:
+    """The same of what a method says of a number that is made of a count: `(i / 100).is_integer()`, `str(i).endswith("00")`."""
+    for part in walk(test):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            if part.func.attr in _SAYING and not any(
+                isinstance(n, ast.Compare) for n in walk(part.func.value)
+            ):
+                ask(draft, part, seen=False)
 
 
 def _is_plain(test: ast.expr) -> bool:

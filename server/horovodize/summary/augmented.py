@@ -15,19 +15,19 @@ class Augmented(NamedTuple):
 
 
 def augmented(statement: ast.AST) -> Augmented | None:
-    """What a statement does to what it sets; None where it sets something else, or does something else. Of sums and products
-    what is set may also come second: `total = loss + total`."""
-    if isinstance(statement, ast.AugAssign):
-        return Augmented(statement.target, statement.op, statement.value)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
-        return None
-    target, made = statement.targets[0], statement.value
-    if not isinstance(made, ast.BinOp) or not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
-        return None
-    if _is_same(made.left, target):
-        return Augmented(target, made.op, made.right)
-    if isinstance(made.op, (ast.Add, ast.Mult)) and _is_same(made.right, target):
-        return Augmented(target, made.op, made.left)
+    """What a statement (or `n := n + 1`) does to what it sets; None where it sets something else, or does something else. Of sums
+    and products what is set may also come second: `total = loss + total`."""
+    match statement:
+        case ast.AugAssign(target=target, op=op, value=value):
+            return Augmented(target, op, value)
+        case (
+            ast.Assign(targets=[target], value=ast.BinOp() as made)
+            | ast.NamedExpr(target=target, value=ast.BinOp() as made)
+        ) if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+            if _is_same(made.left, target):
+                return Augmented(target, made.op, made.right)
+            if isinstance(made.op, (ast.Add, ast.Mult)) and _is_same(made.right, target):
+                return Augmented(target, made.op, made.left)
     return None
 
 

@@ -234,19 +234,17 @@ class Scopes:
                         self._add(
                             Binding("import", alias.asname or alias.name, node, alias, imported=path), node
                         )
-            case ast.Assign():
-                spelt_out = augmented(node)
+            case ast.Assign() | ast.NamedExpr():
+                spelt_out, statement = augmented(node), self.syntax.statement(node)
                 if spelt_out is not None:
                     self._bind_target(
-                        spelt_out.target, "augment", spelt_out.value, node, operator=spelt_out.operator
+                        spelt_out.target, "augment", spelt_out.value, statement, operator=spelt_out.operator
                     )
                 else:
-                    for target in node.targets:
-                        self._bind_target(target, "assign", node.value, node)
+                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                        self._bind_target(target, "assign", node.value, statement)
             case ast.AnnAssign(value=ast.expr() as value):
                 self._bind_target(node.target, "assign", value, node)
-            case ast.NamedExpr():
-                self._bind_target(node.target, "assign", node.value, self.syntax.statement(node))
             case ast.AugAssign():
                 self._bind_target(node.target, "augment", node.value, node, operator=node.op)
             case ast.For() | ast.AsyncFor():
