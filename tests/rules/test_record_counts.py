@@ -33,6 +33,7 @@ DATA = "@dataclasses.dataclass(frozen=True)\nclass State:\n    step: int\n    be
 NAMED = 'State = collections.namedtuple("State", "step best")'
 METHOD = "class State(NamedTuple):\n    step: int = 0\n    def next(self):\n        return self._replace(step=self.step + 1)"
 UPDATE = "def update(state, x):\n    loss = train(x)\n    return state._replace(step=state.step + 1){}\nstate = State()"
+PLACES = "def update(state, x):\n    step, best = state\n    loss = train(x)\n    return {}\nstate = (0, 1e9)"
 KEPT = """\
 def load():
     if os.path.exists("state"):
@@ -93,6 +94,12 @@ def program(kind: str, begins: str, counts: str, read: str, take: str = "120") -
         (TUPLE, UPDATE.format(""), "state = update(state, x)", "state.step"),
         (TUPLE, UPDATE.format(", loss"), "state, loss = update(state, x)", "state.step"),
         (METHOD, "state = State()", "train(x)\nstate = state.next()", "state.step"),
+        ("", "state = (0, 1e9)", "loss = train(x)\nstate = (state[0] + 1, float(loss))", "state[0]"),
+        ("", "state = [1e9, 0]", "loss = train(x)\nstate = [float(loss), state[1] + 1]", "state[1]"),
+        ("", "state = 0, 1e9", "step, best = state\ntrain(x)\nstate = step + 1, best", "step"),
+        ("", PLACES.format("(step + 1, best)"), "state = update(state, x)", "state[0]"),
+        ("", PLACES.format("(step + 1, best), loss"), "state, loss = update(state, x)", "state[0]"),
+        ("", PLACES.format("step + 1, best"), "state = update(state, x)\nstep, best = state", "step"),
     ],
 )
 def test_a_field_that_is_counted_on_counts_a_ranks_steps(
@@ -146,11 +153,64 @@ def test_fields_that_count_something_else_are_left(begins: str, counts: str) -> 
     assert "(state.step / 40)" in plan_of(program(TUPLE, begins, counts, "state.step")).text
 
 
+@pytest.mark.parametrize(
+    ("begins", "counts"),
+    [
+        ("state = (0, 1e9)\nn = 0", "n += 1\ntrain(x)\nif n % 50 == 0:\n    state = (state[0] + 1, 1.0)"),
+        ("state = (0, 1e9)", "train(x)\nstate = (0, 1e9)\nstate = (state[0] + 1, 1.0)"),
+        ("state = (0, 1e9)\nold = (0, 1.0)", "train(x)\nstate = (old[0] + 1, 1.0)"),
+        ("state = (0, 1e9)", "train(x)\nold = (state[0] + 1, 1.0)"),
+        ("state = (0, 0)", "train(x)\nstate = (state[1] + 1, state[0])"),
+        ("state = (0, 1e9)", "train(x)\nstate = (state[0] + float(x[0, 0]), 1.0)"),
+    ],
+)
+def test_places_of_tuples_that_count_something_else_are_left(begins: str, counts: str) -> None:
+    assert "(state[0] / 40)" in plan_of(program("", begins, counts, "state[0]")).text
+
+
+def test_a_budget_by_a_place_of_a_tuple_is_divided() -> None:
+    source = program("", "state = (0, 1e9)\nit = iter(ds)", "train(next(it))\nstate = (state[0] + 1, 1.0)",
+                     "state[0]").replace("for x in ds.take(120):", "while state[0] < 120:")  # fmt: skip
+    plan = plan_of(source)
+    assert "while state[0] < 120 // hvd.size():\n" in plan.text
+    assert not [c.doubt for c in plan.changes if not c.sure]
+
+
 def test_a_rate_in_such_a_record_that_goes_on_is_still_asked_about() -> None:
     kind = "class State(NamedTuple):\n    step: int = 0\n    rate: float = 0.1"
     counts = "train(x)\nstate = state._replace(step=state.step + 1, rate=state.rate * 0.99)\nopt.learning_rate = state.rate"
     plan = plan_of(program(kind, "state = State()", counts, "state.step"))
     assert any("goes on from its last value" in c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("begins", "counts", "read"),
+    [
+        (
+            "state = (0, 0.1)",
+            "state = (state[0] + 1, state[1] * 0.99)\nopt.learning_rate = state[1]",
+            "state[0]",
+        ),
+        (
+            "state = (0, 0.1)",
+            "step, rate = state\nstate = (step + 1, rate * 0.99)\nopt.learning_rate = rate",
+            "step",
+        ),
+        (
+            "state = (0.1, 0)",
+            "rate, step = state\nstate = (rate * 0.99, step + 1)\nopt.learning_rate = rate",
+            "step",
+        ),
+    ],
+)
+def test_a_rate_in_such_a_tuple_goes_on_by_the_steps_of_all_ranks(
+    begins: str, counts: str, read: str
+) -> None:
+    """And the count beside it stays: nothing multiplies what it goes on from."""
+    plan = plan_of(program("", begins, "train(x)\n" + counts, read))
+    assert " * 0.99 ** hvd.size()" in plan.text
+    assert f"({read} + 1" in plan.text or f", {read} + 1)" in plan.text
+    assert not [c.doubt for c in plan.changes if not c.sure]
 
 
 def test_what_an_object_is_made_with_counts_for_more_than_its_classs_default() -> None:

@@ -262,6 +262,8 @@ class Counters:
                     and isinstance(self.values.callee(b.value), FUNCTIONS)
                 ):
                     yield from self._of_returned(b.value, b.path, known, depth)
+                elif (record := self._records.of_part(b.value, b.path)) is not None:
+                    yield record
                 else:
                     part = self.fetched.part(b.value, b.path)
                     yield from self._read(_counted(part), known, depth - 1) if part is not None else [None]

@@ -1,5 +1,6 @@
 """Counts in records that are replaced as a whole: `state = state._replace(step=state.step + 1)` of a named tuple,
-`dataclasses.replace(state, step=state.step + 1)` of a data class, `{**state, "step": state["step"] + 1}` of a dictionary.
+`dataclasses.replace(state, step=state.step + 1)` of a data class, `{**state, "step": state["step"] + 1}` of a dictionary,
+`state = (state[0] + 1, loss)` of a plain tuple.
 
 A field so set counts like a number that is added to, whatever names and functions the record goes through."""
 
@@ -11,6 +12,7 @@ from functools import cached_property
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.occasions import Occasions
+from horovodize.facts.record_tuples import carried_on, place, whole_of
 from horovodize.facts.records import Replaced, in_place, renewed, replaced, text_of
 from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.summary.augmented import augmented
@@ -43,7 +45,15 @@ class RecordCounts:
         field = _field(e)
         if field is None or field not in self._fields or not isinstance(e, (ast.Attribute, ast.Subscript)):
             return None
-        found = {self._counter(field, kind) for kind in self._kinds(e.value)}
+        return self._of_field(e.value, field)
+
+    def of_part(self, whole: ast.expr, path: tuple[int | str, ...]) -> Counter | None:
+        """The counter that a name is which a tuple is unpacked to: `step` of `step, best = state`."""
+        field = place(path[0]) if len(path) == 1 and isinstance(path[0], int) else None
+        return self._of_field(whole, field) if field is not None and field in self._fields else None
+
+    def _of_field(self, whole: ast.expr, field: str) -> Counter | None:
+        found = {self._counter(field, kind) for kind in self._kinds(whole)}
         return found.pop() if len(found) == 1 else None
 
     @property
@@ -77,7 +87,10 @@ class RecordCounts:
     def _fields(self) -> set[str]:
         """The fields that are set from themselves."""
         return {
-            f for r in self._replaced for f, value in r.fields.items() if _amount(r, f, value) is not None
+            f
+            for r in self._replaced
+            for f, value in r.fields.items()
+            if self._amount(r, f, value) is not None
         }
 
     @cached_property
@@ -92,6 +105,7 @@ class RecordCounts:
         around = (self.syntax.parent[n] for n in sums)
         calls = (self.syntax.parent[a] if isinstance(a, ast.keyword) else a for a in around)
         found += [renewed(self.module, c) for c in dict.fromkeys(calls) if isinstance(c, ast.Call)]
+        found += [carried_on(self.module, t) for t in self.syntax.every(ast.Tuple, ast.List)]
         return [r for r in found if r is not None]
 
     @cached_property
@@ -130,7 +144,7 @@ class RecordCounts:
         return list(dict.fromkeys(found)), seen
 
     def _made(self, e: ast.expr) -> Iterator[ast.AST]:
-        if isinstance(e, ast.Dict):
+        if isinstance(e, (ast.Dict, ast.Tuple, ast.List)):
             yield e
         elif isinstance(e, ast.Call):
             if self.names.of(e.func) == "dict" or (
@@ -141,6 +155,17 @@ class RecordCounts:
                 if isinstance(o.node, ast.Call) and self.names.of(o.node.func) in _TUPLES:
                     yield o.node
 
+    def _amount(self, r: Replaced, field: str, value: ast.expr) -> ast.expr | None:
+        """`1` of `state._replace(step=state.step + 1)`"""
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+            return None
+        left, whole = value.left, None
+        if _field(left) == field and isinstance(left, (ast.Attribute, ast.Subscript)):
+            whole = left.value
+        elif isinstance(r.made, (ast.Tuple, ast.List)):
+            whole = whole_of(self.module, left, int(field[1:-1]))
+        return value.right if whole is not None and ast.unparse(whole) == ast.unparse(r.whole) else None
+
     def _counter(self, field: str, kind: ast.AST) -> Counter | None:
         if (field, kind) not in self._known:
             self._known[field, kind] = None  # while it is being found out
@@ -150,7 +175,7 @@ class RecordCounts:
     def _find(self, field: str, kind: ast.AST) -> Counter | None:
         """A record may be one of several kinds: those which are counted on together are one counter."""
         same = [r for r in self._replaced if field in r.fields and kind in self._kinds(r.whole)]
-        moves = {r: a for r in same if (a := _amount(r, field, r.fields[field])) is not None}
+        moves = {r: a for r in same if (a := self._amount(r, field, r.fields[field])) is not None}
         if not moves or not all(map(self._is_kept, moves)) or not all(map(self._is_amount, moves.values())):
             return None
         drivers, fitted = set[Driver](), False
@@ -179,6 +204,8 @@ class RecordCounts:
         """What a field is given where a record is made, by name or by its default."""
         if isinstance(kind, ast.Dict):
             yield from (v for k, v in zip(kind.keys, kind.values, strict=True) if text_of(k) == field)
+        if isinstance(kind, (ast.Tuple, ast.List)):
+            yield from (v for i, v in enumerate(kind.elts) if place(i) == field)
         if not isinstance(kind, ast.ClassDef):
             return
         for s in kind.body:
@@ -198,19 +225,14 @@ class RecordCounts:
 
 
 def _field(e: ast.expr) -> str | None:
-    if isinstance(e, ast.Attribute):
-        return e.attr
-    return text_of(e.slice) or None if isinstance(e, ast.Subscript) else None
-
-
-def _amount(r: Replaced, field: str, value: ast.expr) -> ast.expr | None:
-    """`1` of `state._replace(step=state.step + 1)`"""
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
-        return None
-    left = value.left
-    if not isinstance(left, (ast.Attribute, ast.Subscript)) or _field(left) != field:
-        return None
-    return value.right if ast.unparse(left.value) == ast.unparse(r.whole) else None
+    match e:
+        case ast.Attribute(attr=attr):
+            return attr
+        case ast.Subscript(slice=ast.Constant(value=int(at))):
+            return place(at)
+        case ast.Subscript(slice=key):
+            return text_of(key) or None
+    return None
 
 
 __all__ = ["RecordCounts"]

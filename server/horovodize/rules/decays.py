@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from horovodize.facts import record_tuples
 from horovodize.facts.cursors import cursors_of
 from horovodize.rules import counted, record_settings
 from horovodize.rules.decisions import Counted, Scaled, Strided
@@ -126,17 +127,24 @@ def _selects(draft: Draft, setting: Setting) -> bool:
 def _on_the_way(draft: Draft, rate: ast.expr, rule: str) -> Iterator[Setting]:
     """The statements that give the names that a rate is made of their values, and what sets variables. (G5 finds those that
     losses are made with by itself, where no graph is built.)"""
-    seen = set[Binding]()
+    seen, tuples = set[Binding](), set[ast.expr]()
     for n in draft.values.depends([rate], _LIMIT):
         by_itself = draft.in_graph or rule == "C5"
         if by_itself and isinstance(n, ast.Call) and draft.names.last(n.func) in VARIABLES:
             yield from _assigned(draft, n)
+        if isinstance(n, (ast.Name, ast.Subscript)) and isinstance(n.ctx, ast.Load):
+            for whole, kept, value in record_tuples.going_on(draft.module, n):
+                if value not in tuples:
+                    tuples |= {whole, value}
+                    yield Setting(whole, kept, value)
         if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
             continue
         bound = draft.values.bindings(n)
         for b in bound:
             if b not in seen and b.kind in ("assign", "augment") and not b.path and b.value is not None:
                 seen.add(b)
+                if b.value in tuples:
+                    continue  # whose places are gone by
                 if isinstance(b.anchor, (ast.Name, ast.Attribute)):
                     yield Setting(b.statement, b.anchor, b.value, b)
 
@@ -340,6 +348,8 @@ def _reads_itself(setting: Setting) -> bool:
 
 def _is_last(draft: Draft, setting: Setting, e: ast.expr) -> bool:
     """Whether an expression is what a change sets, as it was before."""
+    if isinstance(e, ast.Subscript) and isinstance(setting.kept, ast.Subscript):
+        return _written(e) == _written(setting.kept)
     if not isinstance(e, (ast.Name, ast.Attribute)):
         return False
     if _written(e) == _written(setting.kept):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from horovodize import catalogue
+from horovodize.facts.record_tuples import place_of
 from horovodize.rules import counted
 from horovodize.rules.decisions import OfAll, Scheduled
 from horovodize.rules.draft import Draft
@@ -40,6 +41,10 @@ def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) ->
             continue
         if isinstance(n, ast.Name) and draft.facts.dealt.is_own(n) and not _is_made_here(draft, n):
             continue  # a batch: the count says which rows a rank gets, and is dealt out itself
+        own = place_of(draft.module, n) if isinstance(n, (ast.Name, ast.Subscript)) else None
+        if own is not None and (parts := _parts(draft, *own)):
+            todo += parts  # of a tuple, nothing else than that place
+            continue
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
             for b in draft.module.scopes.reaching(n):
                 todo += (
@@ -58,6 +63,17 @@ def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) ->
         callee = draft.values.callee(n) if isinstance(n, ast.Call) else None
         if isinstance(callee, CALLABLES):
             todo += draft.values.returned(callee)
+
+
+def _parts(draft: Draft, whole: ast.expr, index: int) -> list[ast.expr]:
+    """What a place of a tuple is set to; nothing where that can't be seen."""
+    found = draft.values.origins(whole)
+    tuples = [
+        o.node
+        for o in found
+        if isinstance(o.node, (ast.Tuple, ast.List)) and not o.path and index < len(o.node.elts)
+    ]
+    return [t.elts[index] for t in tuples] if len(tuples) == len(found) else []
 
 
 def _is_made_here(draft: Draft, name: ast.Name) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts import record_tuples
 from horovodize.facts.records import Replaced, renewed, replaced, text_of
 from horovodize.rules.draft import Draft
 
@@ -19,20 +20,23 @@ def only_counts(draft: Draft, number: ast.expr, place: ast.AST, value: ast.expr)
     if isinstance(place, ast.Assign) and isinstance(place.value, ast.BinOp):
         value = place.value  # `state = state | {"step": …}`, which adds to it, too
     origins = draft.values.origins(value)
-    found = [replaced(draft.module, o.node) or _renewed(draft, o.node) for o in origins if not o.path]
+    found = [_replaced(draft, o.node) for o in origins if not o.path]
     records = [r for r in found if r is not None]
     if len(records) < len(origins):
         return False
     made_of = list(draft.values.depends([number], _LIMIT))
-    whole = [r.made for n in made_of if (r := replaced(draft.module, n) or _renewed(draft, n)) is not None]
+    whole = [r.made for n in made_of if (r := _replaced(draft, n)) is not None]
     read = [n for n in made_of if _field(n) and not any(draft.syntax.inside(n, made) for made in whole)]
     counters = draft.facts.counters
     moving = [n for n in read for r in records if isinstance(n, ast.expr) and _goes_on(r, _field(n))]
     return bool(read) and all(counters.of(n) is not None for n in moving)
 
 
-def _renewed(draft: Draft, n: ast.AST) -> Replaced | None:
-    return renewed(draft.module, n) if isinstance(n, ast.Call) else None
+def _replaced(draft: Draft, n: ast.AST) -> Replaced | None:
+    made_again = (
+        renewed(draft.module, n) if isinstance(n, ast.Call) else record_tuples.carried_on(draft.module, n)
+    )
+    return replaced(draft.module, n) or made_again
 
 
 def _goes_on(record: Replaced, field: str) -> bool:
@@ -42,7 +46,8 @@ def _goes_on(record: Replaced, field: str) -> bool:
 
 def _field(n: ast.AST) -> str:
     if isinstance(n, ast.Subscript):
-        return text_of(n.slice)
+        at = n.slice.value if isinstance(n.slice, ast.Constant) else None
+        return record_tuples.place(at) if isinstance(at, int) else text_of(n.slice)
     return n.attr if isinstance(n, ast.Attribute) else ""
 
 
