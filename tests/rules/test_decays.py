@@ -347,3 +347,41 @@ def test_nor_what_comes_with_one_step_of_all() -> None:
     once = loop.replace("epoch, b, x, y in batches(9)", "b, (x, y) in enumerate(ds)")
     assert rate_in("if b == 100", once) == "0.5)"
     assert rate_in("if b > 100", once) == f"0.5 {POWER})"
+
+
+RESTARTS = """\
+def restarts(step, first=50):
+    t, length = step, first
+    while t >= length:
+        t -= length
+        length *= 2
+    return 0.1 * (1 - t / length)
+"""
+WITHIN = "t, length = count, 50\n        while t >= length:\n            t -= length\n            length *= 2\n        "
+
+
+def test_a_schedule_that_goes_through_its_periods_from_the_first_on_keeps_them() -> None:
+    source = RESTARTS + LOOP.format(
+        made=OF_NUMBER, epoch="pass", given="x, y", step="opt.learning_rate = restarts(count)"
+    )
+    plan = plan_of(source)
+    assert "        t -= length\n        length *= 2\n" in plan.text
+    assert "opt.learning_rate = restarts(count * hvd.size()) * hvd.size()\n" in plan.text
+    assert not [c.doubt for c in plan.changes if not c.sure]
+
+
+def test_so_does_one_that_stands_in_the_loop() -> None:
+    source = LOOP.format(
+        made=OF_NUMBER,
+        epoch="pass",
+        given="x, y",
+        step=WITHIN + "opt.learning_rate = 0.1 * (1 - t / length)",
+    )
+    plan = plan_of(source)
+    assert "            t -= length\n            length *= 2\n" in plan.text
+    assert "hvd.size(), 50\n" in plan.text
+
+
+def test_what_a_loop_of_each_step_changes_for_good_is_still_followed() -> None:
+    lines = changed("for _ in range(2):\n            lr *= 0.99\n        opt.learning_rate = lr")
+    assert "lr *= 0.99 ** hvd.size()" in lines

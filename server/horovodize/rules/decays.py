@@ -18,6 +18,7 @@ from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.other_names import by_name
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
+from horovodize.rules.within_a_step import begins_again
 from horovodize.summary.augmented import Augmented, augmented
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import arguments
@@ -145,7 +146,7 @@ def _on_the_way(draft: Draft, rate: ast.expr, rule: str) -> Iterator[Setting]:
                 seen.add(b)
                 if b.value in tuples:
                     continue  # whose places are gone by
-                if isinstance(b.anchor, (ast.Name, ast.Attribute)):
+                if isinstance(b.anchor, (ast.Name, ast.Attribute)) and not begins_again(draft, b):
                     yield Setting(b.statement, b.anchor, b.value, b)
 
 
