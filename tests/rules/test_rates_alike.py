@@ -380,3 +380,40 @@ def test_a_rate_of_a_state_that_is_read_in_the_loop_is_sent_there() -> None:
     """The near miss: what rank 0 sent before the loop is not what is read in it."""
     text = plan_of(KEPT.format(again='state = json.load(open("state.json"))')).text
     assert 'opt.learning_rate.assign(hvd.broadcast_object(state["lr"]) * hvd.size())' in text
+
+
+OF_MANY = """
+import random
+class Worker:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.opt = tf.keras.optimizers.SGD(0.1)
+    def train(self):
+        for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((self.model(x) - y) ** 2)
+            self.opt.apply_gradients(zip(tape.gradient(loss, self.model.trainable_variables), self.model.trainable_variables))
+workers = [Worker() for _ in range(4)]
+for turn in range(5):
+    for worker in workers:
+        worker.train()
+    {takes}
+        bad.opt.learning_rate = {rate}
+"""
+
+
+@pytest.mark.parametrize(
+    "takes",
+    [
+        "for bad, good in zip(workers[2:], workers[:2]):",
+        "for bad in workers[2:]:\n        good = workers[0]",
+        "for bad in sorted(workers, key=id)[2:]:\n        good = workers[-1]",
+        "bad, good = workers[turn], max(workers, key=id)\n    if turn > 1:",
+    ],
+)
+def test_a_rate_of_one_of_many_objects_is_agreed_on(takes: str) -> None:
+    rate = "float(good.opt.learning_rate) * random.choice([0.8, 1.25])"
+    text = plan_of(TF + OF_MANY.format(takes=takes, rate=rate)).text
+    assert f"bad.opt.learning_rate = hvd.broadcast_object({rate})\n" in text
+    text = plan_of(TF + OF_MANY.format(takes=takes, rate="0.01")).text
+    assert "bad.opt.learning_rate = 0.01 * hvd.size()\n" in text

@@ -22,6 +22,7 @@ from horovodize.summary.scopes import PUT, Scopes, item_name
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
+_BUILTINS = ("enumerate", "zip", "iter", "list", "tuple", "next", "sorted", "reversed", "min", "max")
 _LIMIT = 300
 _CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
 
@@ -169,6 +170,8 @@ class Values:
                 ]
                 for o in inner:
                     yield o.node, (i, *path)
+                if not inner:
+                    yield from ((made, path) for made in self._objects_in(e.value))
             case ast.Subscript(slice=ast.Constant(value=str() as key)):
                 for o in self.origins(e.value):
                     if isinstance(o.node, ast.Dict):
@@ -177,6 +180,11 @@ class Values:
                                 yield v, path
                 for binding in self._items_set(e, key):
                     yield from self._of_binding(binding, path)
+            case ast.Subscript(slice=ast.Slice()):
+                if path and path[0] == ITEM:
+                    yield from ((made, path[1:]) for made in self._objects_in(e.value))
+            case ast.Subscript():
+                yield from ((made, path) for made in self._objects_in(e.value))
             case ast.Call():
                 yield from self._of_call(e, path)
             case _:
@@ -221,6 +229,24 @@ class Values:
                 if any(o.node is listed and not o.path for o in self.origins(b.anchor)):
                     yield b.value
 
+    def _objects_in(self, listed: ast.expr) -> list[ast.expr]:
+        """The objects of this module that a list holds, whichever of them is taken: `[Worker() for _ in range(4)]`."""
+        while True:  # the same ones, in another order or fewer of them
+            match listed:
+                case ast.Subscript(value=whole, slice=ast.Slice()):
+                    listed = whole
+                case ast.Call(func=ast.Name(id="sorted" | "reversed"), args=[whole]):
+                    listed = whole
+                case _:
+                    break
+        found = list[ast.expr]()
+        for o in self.origins(listed):
+            if o.path or not isinstance(o.node, (ast.List, ast.ListComp)):
+                continue
+            found += [o.node.elt] if isinstance(o.node, ast.ListComp) else o.node.elts
+            found += self._put_into(o.node)
+        return [e for e in found if any(self._is_defined_here(o) for o in self.origins(e))]
+
     def _is_defined_here(self, o: Origin) -> bool:
         """Whether a value is a function of this module, or an object of one of its classes."""
         if o.path:
@@ -261,11 +287,7 @@ class Values:
 
     def _of_call(self, call: ast.Call, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
         name = self.names.of(call.func)
-        if (
-            name is None
-            and isinstance(call.func, ast.Name)
-            and call.func.id in ("enumerate", "zip", "iter", "list", "tuple", "next")
-        ):
+        if name is None and isinstance(call.func, ast.Name) and call.func.id in _BUILTINS:
             yield from self._of_builtin(call, call.func.id, path)
             return
         if name in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm") and call.args:
@@ -288,6 +310,10 @@ class Values:
             yield call.args[0], path
         elif name == "next":
             yield call.args[0], (ITEM, *path)
+        elif name in ("sorted", "reversed") and path and path[0] == ITEM:
+            yield from ((made, path[1:]) for made in self._objects_in(call.args[0]))
+        elif name in ("min", "max") and len(call.args) == 1:
+            yield from ((made, path) for made in self._objects_in(call.args[0]))
         elif name == "enumerate" and len(path) >= 2 and path[0] == ITEM:
             if path[1] == 1:
                 yield call.args[0], (ITEM, *path[2:])
