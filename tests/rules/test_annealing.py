@@ -500,3 +500,28 @@ net.compile(tf.keras.optimizers.SGD(0.02))
 net.fit(np.load("x.npy"), np.load("y.npy"), batch_size=8)
 """
     assert f"self.steps.assign_add(1.0{told})" in plan_of(source).text
+
+
+RAMP = """
+import numpy as np
+def ramp(current, length):
+    return min(1.0, current / length)
+x = np.random.randn(480, 5).astype("float32")
+ds = tf.data.Dataset.from_tensor_slices(x).shuffle(400).batch(10)
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.SGD(0.1)
+per_epoch = {steps}
+for epoch in range(4):
+    for i, rows in enumerate(ds):
+        weight = ramp(epoch + i / per_epoch, 3)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(rows) ** 2) * weight
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_a_part_of_an_epoch_by_a_ranks_own_length_is_right_in_a_functions_argument_too() -> None:
+    text = plan_of(TF + RAMP.format(steps="len(ds)")).text
+    assert "weight = ramp(epoch + i / per_epoch, 3)\n" in text
+    text = plan_of(TF + RAMP.format(steps="480 // 10")).text
+    assert "weight = ramp(epoch + i * hvd.size() / per_epoch, 3)\n" in text

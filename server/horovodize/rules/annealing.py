@@ -60,7 +60,9 @@ def apply(draft: Draft) -> None:
                     decays.follow(draft, given, rule="G5")
         for call in _drawing_rows(draft, driver):
             for read in [read for given in _given(call) for read in rate_reads.reads(draft, given)]:
-                if counted.of(draft, read) is not None and draft.facts.drawn_rows.draws(call, [read]):
+                if counted.of(draft, read) is None or _is_of_a_share(draft, read):
+                    continue
+                if draft.facts.drawn_rows.draws(call, [read]):
                     tell_all(draft, read, "G5")
     for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
@@ -305,14 +307,25 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
 def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
     """Whether a number that isn't whole is made of a count: `step / 1000`, `0.99 ** step`, `math.exp(-rate * step)`. What
     selects rows is no formula, and what is divided by a rank's number of steps is right as it is."""
-    around = []
+    around = _around(draft, read)
+    is_formula = any(isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA) for a in around)
+    return not _is_of_a_share(draft, read) and (is_formula or any(_is_real(draft, a) for a in around))
+
+
+def _is_of_a_share(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is divided by a rank's number of steps: `i / len(batches)` of batches that are divided."""
+    formulas = [a for a in _around(draft, read) if isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA)]
+    return any(draft.was(a.right, Amount) or counts_a_share(draft, a.right) for a in formulas)
+
+
+def _around(draft: Draft, read: ast.expr) -> list[ast.AST]:
+    """What a count is a part of, as a number: not what it selects or decides."""
+    found = list[ast.AST]()
     for a in draft.syntax.ancestors(read):
         if isinstance(a, (ast.Subscript, ast.Compare, ast.stmt)):
             break
-        around.append(a)
-    formulas = [a for a in around if isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA)]
-    by_share = any(draft.was(a.right, Amount) or counts_a_share(draft, a.right) for a in formulas)
-    return not by_share and (bool(formulas) or any(_is_real(draft, a) for a in around))
+        found.append(a)
+    return found
 
 
 def _is_real(draft: Draft, e: ast.AST) -> bool:
