@@ -126,6 +126,13 @@ class AddedNumbers:
             self._known[key] = self._find_item(*key)
         return self._known[key]
 
+    def items(self, called: str, key: ast.expr) -> Iterator[Counter | None]:
+        """What counts as an entry of attributes of one name, whichever object has them: `self.state["step"] += 1`."""
+        for target in (a.target for a in self._added_items.values()):
+            if isinstance(target, ast.Subscript) and ast.unparse(target.slice) == ast.unparse(key):
+                if isinstance(target.value, ast.Attribute) and target.value.attr == called:
+                    yield self.item(target)
+
     @cached_property
     def _added_items(self) -> dict[ast.stmt, Augmented]:
         """`state["step"] += 1`"""

@@ -88,21 +88,28 @@ class Counters:
     def perhaps(self, e: ast.expr) -> Counter | None:
         """What may be the global step: what a step that trains fetches beside, where it can't be seen what that is. Or the
         counter of an object that a function is handed: `trainer.step`, where all that is called so is one."""
-        if isinstance(e, ast.Attribute):
-            return self._of_some_object(e)
+        if isinstance(e, (ast.Attribute, ast.Subscript)) and (some := self._of_some_object(e)) is not None:
+            return some
         found = self.fetched.run_of(e)
         if found is None or not any(run.call is found[0] for run in self.sites.graph.trainings):
             return None
         counted = self.occasions.counted_at(found[0]) if self.fetched.is_unseen(found[1]) else None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(counted[0])) if counted is not None else None
 
-    def _of_some_object(self, e: ast.Attribute) -> Counter | None:
-        bound = self.module.scopes.reaching(e.value) if isinstance(e.value, ast.Name) else []
+    def _of_some_object(self, e: ast.Attribute | ast.Subscript) -> Counter | None:
+        """`trainer.step`, `trainer.state["step"]` of a trainer that can't be seen."""
+        whole = e if isinstance(e, ast.Attribute) else e.value
+        owner = whole.value if isinstance(whole, ast.Attribute) else None
+        bound = self.module.scopes.reaching(owner) if isinstance(owner, ast.Name) else []
         handed = bool(bound) and all(b.kind == "parameter" and not self.values.passed(b) for b in bound)
-        if not handed or self.values.attribute_bindings(e):
+        if not handed or not isinstance(whole, ast.Attribute) or self.values.attribute_bindings(whole):
             return None
-        anchors = [b.anchor for b in self.module.scopes.attributes.get(e.attr, ())]
-        found = {self._numbers.of(self._numbers.key(a)) for a in anchors if isinstance(a, ast.Attribute)}
+        found = set[Counter | None]()
+        if isinstance(e, ast.Subscript):
+            found = set(self._numbers.items(whole.attr, e.slice))
+        else:
+            anchors = [b.anchor for b in self.module.scopes.attributes.get(e.attr, ())]
+            found = {self._numbers.of(self._numbers.key(a)) for a in anchors if isinstance(a, ast.Attribute)}
         return found.pop() if len(found) == 1 else None
 
     def reads(self, root: ast.AST, known: Iterable[ast.AST] = ()) -> Iterator[tuple[ast.expr, Counter]]:

@@ -51,6 +51,10 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting |
         return  # it goes by what all ranks have counted together
     if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
         return
+    if any(True for _ in places(draft, rate, lambda n: counted.perhaps(draft, n))):
+        if draft.once("asked rate", rate):
+            draft.ask("C5", rate, _WHAT, _WHY, _SAID)
+        return
     if _by_batches(draft, setting) and _is_at_counted(draft, setting):
         return  # G5 divides the numbers of these steps, or asks
     if _by_batches(draft, setting) or any(

@@ -249,8 +249,11 @@ class CallGraph:
                 self.reads.note("name", "main")
                 main = self.scopes.names[self.syntax.tree].get("main", [])
                 yield from (b.statement for b in main if isinstance(b.statement, FUNCTIONS))
+        elif isinstance(call.func, ast.Call):
+            yield from self._looked_up(call.func)
         elif isinstance(call.func, (ast.Name, ast.Attribute)):
             for made in self.values.calls(call.func):
+                yield from self._looked_up(made)
                 cls = self.callee(made)
                 if isinstance(cls, ast.ClassDef):
                     yield from (
@@ -259,6 +262,26 @@ class CallGraph:
                         for s in c.body
                         if isinstance(s, FUNCTIONS) and s.name in ("call", "__call__")
                     )
+
+    def _looked_up(self, e: ast.Call) -> Iterator[Function]:
+        """The methods that `getattr(hook, name)` may be, of the classes and by the names that can be seen."""
+        match e:
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
+                classes = self.values.receiver(owner)
+                for text in dict.fromkeys(self._texts(name)):
+                    if self.definitions.has_method(text):
+                        yield from self.definitions.methods_of(text, classes)
+
+    def _texts(self, e: ast.expr) -> Iterator[str]:
+        """What a text may be: `"on_" + event`, `f"on_{event}"`, of an event that functions are told."""
+        for o in self.values.origins(e):
+            match o.node:
+                case ast.Constant(value=str(text)) if not o.path:
+                    yield text
+                case ast.JoinedStr(values=[ast.Constant(value=str(before)), ast.FormattedValue(value=inner)]):
+                    yield from (before + after for after in self._texts(inner))
+                case ast.BinOp(left=ast.Constant(value=str(before)), op=ast.Add(), right=inner):
+                    yield from (before + after for after in self._texts(inner))
 
     def _named(self, targets: Iterable[ast.expr]) -> Iterator[Function]:
         """The functions that names stand for."""
