@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from horovodize.facts.variable_additions import within
-from horovodize.rules import counted, deciding_averages, deque_windows, graph_averages, steered
+from horovodize.rules import counted, deciding_averages, deque_windows, graph_averages, last_items, steered
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.mixtures import (
     WHAT,
@@ -79,6 +79,7 @@ def apply(draft: Draft) -> None:
             _slow_down_optimizer(draft, call)
     deciding_averages.forget_as_fast(draft)
     deque_windows.look_at_as_many(draft)
+    last_items.look_at_as_many(draft)
     if draft.in_graph:
         return graph_averages.tell(draft)
     mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
