@@ -133,6 +133,22 @@ def test_such_a_count_steps_over_what_is_computed_too(test: str, after: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("[50, 99]", "any(i <= k < i + hvd.size() for k in AT)"),
+        ("{50, 99}", "any(i <= k < i + hvd.size() for k in AT)"),
+        ("(50, 99)", "any(i <= k < i + hvd.size() for k in AT)"),
+        ("numbers()", "i in AT"),  # which may be anything
+    ],
+)
+def test_such_a_count_steps_over_the_numbers_of_a_list_too(made: str, told: str) -> None:
+    loop = "for i in range(start, N):\n    step(*draw(3))\n    if i in AT:\n        save(i + 1)\n"
+    plan = plan_of(HEAD + f"N = int(input())\nAT = {made}\n" + loop)
+    assert f"    if {told}:\n" in plan.text
+    assert any("step over" in n.message for n in plan.notes) == (told == "i in AT")
+
+
+@pytest.mark.parametrize(
     ("found", "strided"),
     [
         ("files = sorted(glob.glob('w-*.h5'))\nif files:\n    i = int(files[-1][2:8])\n", True),

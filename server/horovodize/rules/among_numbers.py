@@ -14,16 +14,7 @@ from horovodize.source import Edit
 def divide(draft: Draft, test: ast.expr, step: ast.expr, numbers: ast.expr) -> bool:
     """Divides each number of such a list; the first step stays the first, and the last of a loop whose number is the same on
     ranks as alone the last. Whether it is one."""
-    made = [o.node for o in draft.values.origins(numbers) if not o.path]
-    listed = [
-        n
-        for n in made
-        if isinstance(n, (ast.List, ast.Tuple, ast.Set)) and all(map(_is_whole_number, n.elts))
-    ]
-    is_fixed = len(made) == 1 and bool(listed) and _is_fixed_name(draft, numbers)
-    if not is_fixed and not (tables_by_step.is_given(draft, numbers) and counted.is_whole(draft, numbers)):
-        return False
-    if not draft.decide(numbers, Divided("G5")):
+    if not are_listed(draft, numbers) or not draft.decide(numbers, Divided("G5")):
         return False
     k = draft.same_name("k")
     last = counted.last_turn(draft, step)
@@ -31,6 +22,18 @@ def divide(draft: Draft, test: ast.expr, step: ast.expr, numbers: ast.expr) -> b
     edits = Edit.around(draft.module.span(numbers), f"[{fewer} for {k} in ", "]")
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
     return True
+
+
+def are_listed(draft: Draft, numbers: ast.expr) -> bool:
+    """Whether an expression is a list of numbers that is written out or given, and changes nowhere."""
+    made = [o.node for o in draft.values.origins(numbers) if not o.path]
+    listed = [
+        n
+        for n in made
+        if isinstance(n, (ast.List, ast.Tuple, ast.Set)) and all(map(_is_whole_number, n.elts))
+    ]
+    is_fixed = len(made) == 1 and bool(listed) and _is_fixed_name(draft, numbers)
+    return is_fixed or (tables_by_step.is_given(draft, numbers) and counted.is_whole(draft, numbers))
 
 
 def _is_whole_number(e: ast.expr) -> bool:

@@ -7,7 +7,15 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
-from horovodize.rules import averages, counted, epoch_counts, guarded, lengths_beside_counts, windows
+from horovodize.rules import (
+    among_numbers,
+    averages,
+    counted,
+    epoch_counts,
+    guarded,
+    lengths_beside_counts,
+    windows,
+)
 from horovodize.rules.decisions import Counted, Divided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.resume import amount_of
@@ -258,7 +266,7 @@ def _at(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator:
     """`step == K` → `K <= step < K + hvd.size()`; `step <= K < step + hvd.size()` where it numbers the turn that runs."""
     if (
         isinstance(operator, ast.In)
-        and isinstance(right, (ast.Tuple, ast.List, ast.Set))
+        and (isinstance(right, (ast.Tuple, ast.List, ast.Set)) or among_numbers.are_listed(draft, right))
         and isinstance(test, ast.Compare)
     ):
         _among(draft, test, left, right)
@@ -313,8 +321,8 @@ def _is_last(turn: Counter, number: ast.expr) -> bool:
 
 
 def _among(draft: Draft, test: ast.Compare, left: ast.expr, numbers: ast.expr) -> None:
-    """`step in (100, 200)` → `any(k <= step < k + hvd.size() for k in (100, 200))`"""
-    k = draft.fresh("k")
+    """`step in (100, 200)` → `any(k <= step < k + hvd.size() for k in (100, 200))`, of a list by its name likewise."""
+    k = draft.same_name("k")
     listed = draft.module.text(numbers)
     by, doubt = _goes_on_by(draft, test, left)
     turn = counted.all_of(draft, left)
