@@ -69,3 +69,43 @@ def test_where_all_give_parts_of_it_nothing_is_multiplied() -> None:
     text = plan_of(calls("0.5 * float(self.model.optimizer.lr)")).text
     assert "set_value(model.optimizer.lr, value)" in text
     assert "set_rate(self.model, 0.5 * float(self.model.optimizer.lr))" in text
+
+
+REGISTERED = """
+HOOKS = {"step": []}
+def on(event):
+    def register(function):
+        HOOKS[event].append(function)
+        return function
+    return register
+class Learner:
+    def __init__(self, model):
+        self.model, self.opt = model, tf.keras.optimizers.SGD(0.1)
+        self.seen = 0
+    def fit(self, batches):
+        for x, y in batches:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(self.model(x) - y))
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.opt.apply_gradients(zip(gradients, self.model.trainable_variables))
+            self.seen += 1
+            for hook in HOOKS["step"]:
+                hook(self)
+@on("step")
+def steer(learner):
+    learner.{sets}
+Learner(tf.keras.Sequential([tf.keras.layers.Dense(1)])).fit(tf.data.Dataset.from_tensor_slices((a, b)).batch(4))
+"""
+
+
+def test_an_optimizer_of_an_object_that_a_function_in_a_registry_is_handed() -> None:
+    text = plan_of(TF + REGISTERED.replace("{sets}", "opt.learning_rate = 0.01")).text
+    assert "learner.opt.learning_rate = 0.01 * hvd.size()\n" in text
+    plan = plan_of(TF + REGISTERED.replace("{sets}", "opt.learning_rate = 0.1 * 0.99 ** learner.seen"))
+    assert "learner.opt.learning_rate = 0.1 * 0.99 ** learner.seen * hvd.size()\n" in plan.text
+    assert any("goes by a count of steps" in c.doubt for c in plan.changes if not c.sure)
+
+
+def test_what_such_an_object_calls_otherwise_is_no_optimizer() -> None:
+    text = plan_of(TF + REGISTERED.replace("{sets}", "settings.learning_rate = 0.01")).text
+    assert "learner.settings.learning_rate = 0.01\n" in text

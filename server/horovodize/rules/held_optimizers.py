@@ -11,6 +11,7 @@ import ast
 from horovodize.rules import set_together
 from horovodize.rules.draft import Draft
 from horovodize.rules.other_names import sets_value
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import argument
 
 _MODELS = ("tensorflow.keras.Model", "tensorflow.keras.callbacks.Callback")
@@ -56,6 +57,31 @@ def trained_with(draft: Draft) -> set[ast.Call]:
     used = [u.optimizer for u in draft.sites.updates if u.optimizer is not None]
     used += [o for c in draft.sites.compiles for o in c.optimizers]
     return {call for e in used for call in draft.values.calls(e)}
+
+
+def is_of_some_object(draft: Draft, held: ast.expr) -> bool:
+    """Whether something is `trainer.opt` of an object that a function is handed by who can't be seen, where all that the
+    program calls so is an optimizer that trains."""
+    owner = held.value if isinstance(held, ast.Attribute) else None
+    if not isinstance(held, ast.Attribute) or not isinstance(owner, ast.Name):
+        return False
+    bound = draft.module.scopes.reaching(owner)
+    if not bound or any(b.kind != "parameter" or draft.values.passed(b) for b in bound):
+        return False
+    if draft.values.attribute_bindings(held):
+        return False
+    trained = trained_with(draft)
+    made = [_given(draft, b) for b in draft.module.scopes.attributes.get(held.attr, ())]
+    return bool(made) and all(calls and calls <= trained for calls in made)
+
+
+def _given(draft: Draft, b: Binding) -> set[ast.Call]:
+    """The calls that make what an attribute is set to: also of `self.model, self.opt = model, SGD(0.1)`."""
+    value: ast.expr | None = b.value if b.kind == "assign" else None
+    for place in b.path:
+        listed = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+        value = listed[place] if 0 <= place < len(listed) else None
+    return set(draft.values.calls(value)) if value is not None else set()
 
 
 def is_in_a_group(draft: Draft, e: ast.expr) -> bool:

@@ -456,7 +456,9 @@ def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
     if made:  # by what can't be seen into: `getattr(tf.keras.optimizers, name)(rate)`
         return not held_optimizers.trained_with(draft).isdisjoint(made)
     written = any(_is_written_so(holder, u.call) for u in draft.sites.updates)
-    return written or held_optimizers.is_in_a_group(draft, holder)
+    if written or held_optimizers.is_in_a_group(draft, holder):
+        return True
+    return held_optimizers.is_of_some_object(draft, holder)
 
 
 def _is_written_so(holder: ast.expr, update: ast.Call) -> bool:
