@@ -54,6 +54,10 @@ def test_what_they_are_compared_with_stays() -> None:
             "if seen == 160: model.save('m')",
             "if 160 <= seen < 160 + args.batch_size * hvd.size() and hvd.rank() == 0:",
         ),
+        (  # in one step of a cycle, whose rows go on by a batch of each rank
+            "if seen % 160 < args.batch_size: model.save('m')",
+            "if seen % 160 < args.batch_size * hvd.size() and hvd.rank() == 0:",
+        ),
         ("if seen >= 160: model.save('m')", "if seen >= 160 and hvd.rank() == 0:"),
         (
             "opt.learning_rate = 0.1 * min(seen / 500, 1)",
@@ -65,6 +69,13 @@ def test_events_and_rates_go_by_the_rows_of_all_ranks(event: str, told: str) -> 
     plan = plan_of(TAPE + LOOP.format(adds="seen += args.batch_size", more=event, until="seen < total"))
     assert told in plan.text
     assert not any(c.doubt for c in plan.changes)
+
+
+def test_a_part_of_a_cycle_that_is_no_batch_is_said() -> None:
+    event = "if seen % 160 < 16: model.save('m')"
+    plan = plan_of(TAPE + LOOP.format(adds="seen += args.batch_size", more=event, until="seen < total"))
+    assert "if seen % 160 < 16 and hvd.rank() == 0:" in plan.text
+    assert any("may step over the number" in n.message for n in plan.notes)
 
 
 @pytest.mark.parametrize(

@@ -181,8 +181,17 @@ def _every(
     draft: Draft, test: ast.expr, number: ast.expr, modulo: ast.expr, rest: ast.expr, operator: ast.cmpop
 ) -> None:
     if isinstance(operator, windows.ORDER):
-        if _goes_on_by(draft, test, number)[0] == SIZE:
+        by = _goes_on_by(draft, test, number)[0]
+        if by == SIZE:
             windows.apply(draft, test, number, _divisor(modulo), rest, operator, is_of_all=True)
+        elif not draft.decide(test, Counted("G5")):
+            return
+        elif isinstance(operator, ast.Lt) and by == f"{draft.module.text(rest)} * {SIZE}":
+            draft.change(
+                "G5", test, _WHAT, _WHY, draft.times(rest)
+            )  # `seen % 1000 < batch`: in one step of a cycle
+        else:
+            draft.note("G5", test, _OVER)
         return
     if isinstance(operator, (ast.In, ast.NotIn)):
         windows.among(draft, test, modulo, number, rest, operator, is_of_all=True)
