@@ -171,3 +171,38 @@ def test_an_optimizer_of_two_compiled_models_takes_steps_of_both_kinds(
 ) -> None:
     plan = plan_of(TURNS.format(first, second))
     assert any("by one optimizer" in c.doubt for c in plan.changes) is asked
+
+
+GRAPH = """\
+import numpy as np
+import tensorflow as tf
+ds = tf.data.Dataset.from_tensor_slices(np.load("x.npy")).repeat().batch(4)
+x = ds.make_one_shot_iterator().get_next()
+h = tf.placeholder(tf.float32, [4, 8])
+cell = tf.nn.rnn_cell.GRUCell(8)
+out, after = tf.nn.static_rnn(cell, [x], initial_state=h)
+loss = tf.reduce_mean(tf.square(out[0]))
+step = tf.train.get_or_create_global_step()
+rate = tf.train.cosine_decay(0.1, step, 1000)
+train = tf.train.AdamOptimizer(rate).minimize(loss, global_step=step)
+state = np.zeros([4, 8], np.float32)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "dealt"),
+    [
+        ("    for i in range(1000):\n        _, state = sess.run([train, after], {h: state})\n", False),
+        ("    while True:\n        got = sess.run([train, after, step], {h: state})\n        state = got[1]\n"
+         "        if got[2] == 1000:\n            break\n", False),
+        ("    for i in range(1000):\n        _, seen = sess.run([train, after], {h: state})\n", True),
+    ],
+)  # fmt: skip
+def test_an_iterator_of_a_graph_whose_runs_hand_a_state_on(loop: str, dealt: bool) -> None:
+    plan = plan_of(GRAPH + loop)
+    assert (".shard(hvd.size(), hvd.rank())" in plan.text) is dealt
+    assert ("1000 // hvd.size()" in plan.text) is dealt
+    assert ("cosine_decay(0.1, step, 1000)" in plan.text) is not dealt
+    assert any("state" in n.message for n in plan.notes) is not dealt

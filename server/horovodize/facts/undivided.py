@@ -115,8 +115,15 @@ class Undivided:
 
     @once
     def is_in_order(self, feed: ast.expr) -> bool:
-        """Whether the steps of a loop over a pipeline hand a state on, so that its batches have an order."""
-        of = (d for d in self.feeding.drivers if feed in (d.iterable, *self.feeding.next_calls(d)))
+        """Whether the steps of a loop over a pipeline hand a state on, so that its batches have an order. The loops of a graph
+        name no iterator: what the graph trains on comes with each of their runs."""
+        by_runs = feed in self.feeding.graph_feeds
+        runs = {run.call for run in self.sites.graph.trainings} if by_runs else set[ast.Call]()
+        of = (
+            d
+            for d in self.feeding.drivers
+            if feed in (d.iterable, *self.feeding.next_calls(d)) or runs & {*d.steps}
+        )
         return any(self.feeding.carries_state(d) for d in of)
 
     def places(self, feed: ast.expr) -> list[ast.expr]:
