@@ -1591,3 +1591,27 @@ def test_a_setting_that_is_set_in_some_cases_only_is_no_constant(made: str) -> N
 )
 def test_a_setting_that_is_always_set_is_a_constant(made: str) -> None:
     assert become("total % args.every == 0", TAPE + DATA + made) == "total % args.every == 0"
+
+
+RESUMED = LOSS + (
+    "train = tf.train.AdamOptimizer(0.1).minimize(loss)\nstart = int(name.split('-')[-1])\n"
+    "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n"
+    "    for step in range(start, start + n):\n        sess.run(train, {{x: draw()}})\n"
+    "        if {}:\n            keep(sess)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("(step + 1) == n", "step < n <= (step + hvd.size())"),
+        ("( (step + 1) ) == (n)", "step < n <= ( (step + hvd.size()) )"),
+        ("step + 1 == (n)", "step < n <= step + hvd.size()"),
+        ("(step) == 700", "(step) <= 700 < step + hvd.size()"),
+        ("step == (700)", "step <= 700 < step + hvd.size()"),
+        ("seen((step)) or (step) == (700)", "seen((step)) or (step) <= 700 < step + hvd.size()"),
+        ("(step) in (700, 900)", "any((step) <= k < step + hvd.size() for k in (700, 900))"),
+    ],
+)
+def test_parentheses_around_a_side(test: str, after: str) -> None:
+    assert f"        if {after}:\n" in plan_of(RESUMED.format(test)).text

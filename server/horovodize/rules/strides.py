@@ -263,7 +263,7 @@ def _after(
     ):
         draft.note("G5", test, _OVER)
         return
-    before, after = draft.module.span(left), draft.module.span(right)
+    before, after = _written(draft, left), _written(draft, right)
     opening, closing = ("", "") if isinstance(operator, ast.Eq) else ("not (", ")")
     text = f"{opening}{draft.module.text(turn)} < {lengths_beside_counts.of_all(draft, number)} <= "
     closing = f" + {SIZE}{closing}" if turn is left else closing
@@ -346,9 +346,20 @@ def _among(draft: Draft, test: ast.Compare, left: ast.expr, numbers: ast.expr) -
 
 def _around(draft: Draft, left: ast.expr, right: ast.expr, before: str, after: str) -> list[Edit]:
     """Puts something before a count, and something in the place of what it is compared with."""
-    count = draft.module.span(left)
-    changed = Edit(Span(count.end, draft.module.span(right).end), after)
+    count = _written(draft, left)
+    changed = Edit(Span(count.end, _written(draft, right).end), after)
     return [Edit.insert(count.start, before, count), changed] if before else [changed]
+
+
+def _written(draft: Draft, side: ast.expr) -> Span:
+    """Where a side of a comparison is written, with the parentheses around it: `(step + 1)` of `(step + 1) == n`."""
+    text, span = draft.document.text, draft.module.span(side)
+    while True:
+        before, after = text[: span.start].rstrip(), text[span.end :]
+        following = after.lstrip()
+        if not (before.endswith("(") and following.startswith(")")):
+            return span
+        span = Span(len(before) - 1, span.end + len(after) - len(following) + 1)
 
 
 def between(draft: Draft, left: ast.expr, right: ast.expr, operator: str) -> Edit:
