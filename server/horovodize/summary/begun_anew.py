@@ -6,9 +6,10 @@ gradients of different trainings would be averaged."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from horovodize.summary.call_paths import Frame
+from horovodize.source.nodes import walk
+from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Loop, Syntax, argument
@@ -27,6 +28,30 @@ def begun_anew(syntax: Syntax, way: tuple[Frame, ...], made: Collection[ast.AST]
             ):
                 found.add(loop)
     return frozenset(found)
+
+
+def initialized_anew(sites: Sites, drive: Drive, way: tuple[Frame, ...]) -> frozenset[Loop]:
+    """The loops of a way in whose every turn a session gives its variables new values, as for one of several folds or tasks:
+    `for fold in folds: sess.run(tf.global_variables_initializer()); …`. What only some turns do begins no training there."""
+    begin = {run.call for run in sites.graph.runs if run.kind == "initialize"}
+    if not begin:
+        return frozenset()
+    always = set[ast.AST](c for c in begin if not drive.module.syntax.conditions(c))
+    return frozenset(
+        loop
+        for frame in way
+        for loop in frame.loops
+        if any(c in begin or drive.reaches(c, always) for c in _always_called(loop.body))
+    )
+
+
+def _always_called(block: list[ast.stmt]) -> Iterator[ast.Call]:
+    """The calls of a block that each of its runs comes to: not those under conditions and in loops."""
+    for statement in block:
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            yield from _always_called(statement.body)
+        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
+            yield from (n for n in walk(statement) if isinstance(n, ast.Call))
 
 
 def models_of(module: Module, sites: Sites, site: ast.Call) -> frozenset[ast.AST]:
@@ -50,4 +75,4 @@ def _made(module: Module, model: ast.expr) -> list[ast.AST]:
     return made
 
 
-__all__ = ["begun_anew", "models_of"]
+__all__ = ["begun_anew", "initialized_anew", "models_of"]

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added
-from horovodize.summary.begun_anew import begun_anew, models_of
+from horovodize.summary.begun_anew import begun_anew, initialized_anew, models_of
 from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
@@ -114,6 +114,7 @@ class Feeding:
             for way in self.drive.ways(site):
                 loops = [loop for frame in way for loop in frame.loops]
                 apart = begun_anew(self.syntax, way, models_of(self.module, self.sites, site))
+                apart |= initialized_anew(self.sites, self.drive, way)
                 loop = self._driving([loop for loop in loops if loop not in apart])
                 if loop is not None:
                     chosen.setdefault(loop, []).append(site)
