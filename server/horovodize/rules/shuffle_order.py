@@ -33,6 +33,19 @@ _OWN_ORDER = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "seed NumPy with the same number on all ranks"
 )
+_BY_GRAPH = ("py_func", "py_function", "numpy_function", "eager_py_func")
+_BY_WORKERS = (
+    "imap",
+    "imap_unordered",
+    "map",
+    "map_async",
+    "starmap",
+    "starmap_async",
+    "apply_async",
+    "submit",
+    "Process",
+    "Thread",
+)
 _LIMIT = 3000  # nodes that are looked at behind the data for functions that shuffle it
 SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
@@ -45,13 +58,17 @@ def apply(draft: Draft) -> None:
         return
     feeds = _Feeds(draft)
     for call in _drawing(draft, _SHUFFLES):
+        if feeds.is_drawn_elsewhere(call):
+            if shared and feeds.is_drawn_elsewhere(call, _BY_WORKERS):
+                draft.note("D3", call, _OWN_ORDER)
+            continue
         if feeds.prepares(call) or (shared and feeds.orders(call)):
             _draw_alike(draft, feeds, call)
     for call in _drawing(draft, _SHUFFLES, seeded=True) if shared else ():
         if feeds.orders(call) and streams.is_shared(draft, call, feeds.loops, feeds.sources):
             _draw_alike(draft, feeds, call, seeded=True)
     for call in (*_drawing(draft, _SELECTIONS), *_masks(draft)):
-        if feeds.prepares(call) and feeds.depends_on(call):
+        if not feeds.is_drawn_elsewhere(call) and feeds.prepares(call) and feeds.depends_on(call):
             _draw_alike(draft, feeds, call)
     _keep_states(draft)
     if not draft.uniform.draws.is_seeded("numpy.random."):
@@ -104,6 +121,32 @@ class _Feeds:
         own matter: each rank's, where each draws its batches for itself, and else an order in which they are dealt out."""
         ways = [way for way in self.draft.drive.ways(call) if not any(_generates(f.function) for f in way)]
         return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
+
+    def is_drawn_elsewhere(self, call: ast.Call, by: tuple[str, ...] = (*_BY_GRAPH, *_BY_WORKERS)) -> bool:
+        """Whether a call stands in a function that is given to a graph, which runs it for each batch that it needs, in threads
+        of its own (`tf.py_func(draw_task, …)`), or to workers (`pool.map(load, paths)`), which know no Horovod."""
+        ends = {way[-1].function for way in self.draft.drive.ways(call)}
+        return any(self._is_run_by(f, by) for f in ends)
+
+    def _is_run_by(self, function: ast.AST | None, by: tuple[str, ...]) -> bool:
+        if not isinstance(function, FUNCTIONS):
+            return False
+        named = [n for n in self.draft.module.loads.get(function.name) if isinstance(n, ast.Name)]
+        of_objects = (n for n in self.syntax.every(ast.Attribute) if n.attr == function.name)
+        is_method = self.syntax.method_class(function) is not None
+        return any(self._runs(n, by) for n in (of_objects if is_method else named))
+
+    def _runs(self, given: ast.expr, by: tuple[str, ...]) -> bool:
+        around = self.syntax.parent[given]
+        call = self.syntax.parent[around] if isinstance(around, ast.keyword) else around
+        if not isinstance(call, ast.Call) or call.func is given:
+            return False
+        last = self.draft.names.last(call.func)
+        if last == "map":
+            is_built_in = isinstance(call.func, ast.Name)  # runs it here, one after the other
+            if is_built_in or feeding(self.draft).pipelines.is_dataset(call):
+                return False
+        return last in by
 
     def depends_on(self, call: ast.Call) -> bool:
         """Whether what is trained on depends on a draw: not on one that picks an example to show."""
