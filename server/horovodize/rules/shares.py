@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.facts.refilled import gives_again
 from horovodize.plan import Decision
-from horovodize.rules import head, quotients
+from horovodize.rules import head, quotients, turns_without_steps
 from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
@@ -51,7 +51,8 @@ def change_count(draft: Draft, rule: str, count: ast.expr, what: str = DIVIDE_ST
 
 
 def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
-    """`n` → `n // hvd.size()`, never 0: a count that may be small gets `max(1, …)`, one that may be None is kept if it is."""
+    """`n` → `n // hvd.size()`, never 0 unless it was: a count that may be small gets `max(1, …)`, one that may be None, or 0 in
+    some turns of a loop around, is kept if it is."""
     if draft.options.keeps_batch or not draft.decide(count, Divided(rule)):
         return ()
     draft.divided = True
@@ -64,7 +65,7 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
         return ()
     known = feeding(draft).kinds.constant(count)
     span = draft.module.span(count)
-    before, after = "", f" // {SIZE}"
+    before, after, opening_of_one = "", f" // {SIZE}", ""
     if needs_parentheses(count):
         enclosed = _enclosed(draft, count, span)
         if enclosed is not None:
@@ -74,9 +75,12 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     if _is_left(draft, count):
         pass  # what a stored count of all ranks' steps leaves: none where training was over
     elif known is None or known < PLENTY:
-        opening, closing = _at_least_one(draft, count)
-        before, after = opening + before, after + closing
-    if may_be_none(draft, count) and isinstance(count, (ast.Name, ast.Attribute)):
+        opening_of_one, closing = _at_least_one(draft, count)
+        before, after = opening_of_one + before, after + closing
+    may_be_nothing = may_be_none(draft, count) or (
+        opening_of_one and turns_without_steps.may_be(draft, count)
+    )
+    if may_be_nothing and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
     return draft.decided(Decision.DIVIDED, Edit.around(span, before, after))
 
