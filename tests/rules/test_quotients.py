@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .pairs import check
+from .pairs import check, plan_of
 
 HEAD = """\
 import numpy as np
@@ -45,3 +45,44 @@ def test_a_loop_that_ends_after_a_quotient_is_not_cut_short(before: str, after: 
 def test_a_name_for_a_quotient_is_divided_where_it_is_compared() -> None:
     head = HEAD + "steps = len(x) / 32\n"
     check("G4", head, LOOP.format("batches >= steps"), DEALT.format("batches >= steps / hvd.size()"))
+
+
+TENSORS = """\
+import numpy as np
+import tensorflow as tf
+class Hyper:
+    def __init__(self):
+        self.kept = {{}}
+    def add(self, name, value):
+        self.kept[name] = {}
+    def __getitem__(self, name):
+        return self.kept[name]
+hyper = Hyper()
+hyper.add("span", 100)
+x = tf.placeholder(tf.float32, [None, 8])
+step = tf.train.get_or_create_global_step()
+train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2), global_step=step)
+def due(span):
+    return tf.equal(tf.mod(step, span), 0)
+seen = due({})
+rows = np.load("x.npy")
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(10000):
+        sess.run(train, {{x: rows[np.random.randint(0, 900, 32)]}})
+        if sess.run(seen):
+            keep(sess)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "after"),
+    [
+        ("tf.Variable(value, trainable=False)", 'hyper["span"]', "tf.maximum(span // hvd.size(), 1)"),
+        ("tf.placeholder(tf.int64, [])", 'hyper["span"]', "tf.maximum(span // hvd.size(), 1)"),
+        ("value", 'hyper["span"]', "max(1, span // hvd.size())"),
+        ("tf.Variable(value)", 'dict(span=100)["span"]', "max(1, span // hvd.size())"),
+    ],
+)
+def test_tensors_that_an_object_gives_by_name(kept: str, given: str, after: str) -> None:
+    assert f"tf.mod(step, {after})" in plan_of(TENSORS.format(kept, given)).text

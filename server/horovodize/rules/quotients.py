@@ -4,9 +4,11 @@ or that only the run of a graph knows (`total = tf.placeholder(tf.int64)`)."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
+from horovodize.source.nodes import walk
 
 _OF_TENSORS = ("tensorflow.", "tensorflow.math.", "tensorflow.compat.v1.", "tensorflow.compat.v1.math.")
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -45,7 +47,7 @@ def _is_tensor(draft: Draft, e: ast.AST, seen: set[ast.AST]) -> bool:
         case ast.BinOp(left=left, right=right):
             return _is_tensor(draft, left, seen) or _is_tensor(draft, right, seen)
         case ast.Subscript(value=value):
-            return _is_tensor(draft, value, seen)
+            return any(_is_tensor(draft, v, seen) for v in (value, *_items(draft, value)))
         case ast.Call(func=func):
             name = draft.names.of(func) or ""
             return any(name.startswith(p) and "." not in name.removeprefix(p) for p in _OF_TENSORS)
@@ -53,6 +55,29 @@ def _is_tensor(draft: Draft, e: ast.AST, seen: set[ast.AST]) -> bool:
             return any(_is_tensor(draft, o.node, seen) for o in draft.values.origins(e) if not o.path)
         case _:
             return False
+
+
+def _items(draft: Draft, container: ast.expr) -> Iterator[ast.expr]:
+    """What a container of the program's gives by a key: what its class returns there, `hyper["span"]`, and what is kept in it,
+    `self.kept[name] = tf.Variable(…)`."""
+    for made in draft.values.receiver(container):
+        for method in made.body if isinstance(made, ast.ClassDef) else ():
+            if isinstance(method, ast.FunctionDef) and method.name == "__getitem__":
+                yield from (
+                    n.value for n in walk(method) if isinstance(n, ast.Return) and n.value is not None
+                )
+    text, owner = ast.unparse(container), _owner(draft, container)
+    for kept in draft.syntax.every(ast.Assign):
+        for target in kept.targets:
+            is_item = isinstance(target, ast.Subscript) and ast.unparse(target.value) == text
+            if is_item and _owner(draft, target) is owner:
+                yield kept.value
+
+
+def _owner(draft: Draft, e: ast.expr) -> ast.AST | None:
+    """The class in which an attribute of `self` is used, else the function."""
+    function = draft.syntax.function(e)
+    return (draft.syntax.method_class(function) if function is not None else None) or function
 
 
 __all__ = ["at_least", "over_ranks"]
