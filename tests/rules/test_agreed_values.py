@@ -622,3 +622,25 @@ for x, y in tf.data.Dataset.from_tensor_slices((load(), load())).batch(4):
     text = plan_of(program).text
     assert "phase.lr = " not in text
     assert "    opt.learning_rate.assign(hvd.broadcast_object(phase.lr) * hvd.size())\n" in text
+
+
+UNSEEN_NUMBER = """\
+import tensorflow as tf
+from tqdm import tqdm
+KINDS = {{}}
+config = KINDS[kind]()
+x = tf.placeholder(tf.float32, [None, 8])
+train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    turns = {}
+    for i in turns:
+        sess.run(train, {{x: draw()}})
+"""
+
+
+@pytest.mark.parametrize("turns", ["tqdm({})", "{}", "tqdm({}, ncols=0)"])
+def test_a_number_that_is_not_seen_is_sent_rather_than_the_bar_around_it(turns: str) -> None:
+    text = plan_of(UNSEEN_NUMBER.format(turns.format("range(config.steps)"))).text
+    assert "range(max(1, from_root(config.steps) // hvd.size()))" in text
+    assert "from_root(turns)" not in text

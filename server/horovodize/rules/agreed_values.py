@@ -337,7 +337,7 @@ def _agree(
     unseen = [r for r in found if isinstance(r, Unknown)]
     if unseen and not varying and code == "HVD205" and message is _STEPS:
         doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
-        for part in _parts(draft, e, unseen):
+        for part in (p for part in _parts(draft, e, unseen) for p in _behind_range(draft, part, unseen)):
             agree_value(draft, part, draft.loop_rule, _WHAT, why, doubt)
     if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
         parts = [p for part in _parts(draft, e, used) for p in _behind_range(draft, part, used)]
@@ -347,7 +347,7 @@ def _agree(
             draft.refuse(code, e, message.format(why=used[0].why))
 
 
-def _behind_range(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) -> list[ast.expr]:
+def _behind_range(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> list[ast.expr]:
     """What varies in `range(n)` where a name stands for it, or for a bar that goes through it, `bar = tqdm(range(n))`: that is
     no value which can be sent. Else the expression itself."""
     if not isinstance(e, (ast.Name, ast.Attribute)) or not draft.facts.feeding.kinds.is_range(e):
