@@ -228,3 +228,41 @@ model.compile(tf.keras.optimizers.SGD(0.1), "mse")
 model.fit(x, y, callbacks=[Guard()])
 """
     assert f"if {after or test}" in plan_of(source).text
+
+
+REPORTED = """
+scores = MADE
+seen = 0
+for x, y in tf.data.Dataset.from_tensor_slices((a, b)).batch(4):
+    step(x, y)
+    seen += 1
+    if seen % 1000 == 0:
+        keep(model)
+    if seen % 2000 == 0:
+        scores[KEY] = measure(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "key", "divided"),
+    [
+        ("{}", "str(seen)", True),
+        ("{}", "seen", True),
+        ("dict()", "seen + 1", True),
+        ("defaultdict(list)", "f'{seen}'", True),
+        ("load()", "'step %d' % seen", True),
+        ("{}", "'{}'.format(seen)", True),
+        # rows of a memory, or unseen
+        ("np.zeros((2000, 4))", "seen % 2000", False),
+        ("{}", "seen % 2000", False),
+        ("[None] * 2000", "seen", False),
+        ("load()", "seen", False),
+    ],
+)
+def test_a_table_by_step_has_no_size(made: str, key: str, divided: bool) -> None:
+    program = (
+        HEAD + "from collections import defaultdict\n" + REPORTED.replace("MADE", made).replace("KEY", key)
+    )
+    plan = plan_of(program)
+    assert ("seen % max(1, 1000 // hvd.size()) == 0" in plan.text) is divided
+    assert any("what is filled here" in n.message for n in plan.notes) is not divided

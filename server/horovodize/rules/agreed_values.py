@@ -337,7 +337,7 @@ def _agree(
     unseen = [r for r in found if isinstance(r, Unknown)]
     if unseen and not varying and code == "HVD205" and message is _STEPS:
         doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
-        for part in (p for part in _parts(draft, e, unseen) for p in _behind_range(draft, part, unseen)):
+        for part in (n for p in _parts(draft, e, unseen) for n in _behind_range(draft, p, unseen)):
             agree_value(draft, part, draft.loop_rule, _WHAT, why, doubt)
     if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
         parts = [p for part in _parts(draft, e, used) for p in _behind_range(draft, part, used)]

@@ -32,6 +32,8 @@ _SOONER = (
     "before; check that a rank never draws more rows at once than it then holds"
 )
 _ADDING = ("append", "appendleft", "add", "extend")
+_TEXTS = ("str", "repr", "format")
+_TABLES = ("dict", "OrderedDict", "defaultdict")
 _QUOTIENTS = (ast.Div, ast.FloorDiv)
 _DRAWING = {"sample", "choice", "choices", "randint", "randrange", "permutation", "shuffle", "integers"}
 # What makes or draws as many rows as a number says, and where that number stands: the parameter and its place.
@@ -249,11 +251,34 @@ def _sizes_of(draft: Draft, call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _fills(draft: Draft, count: ast.expr) -> bool:
-    """Whether a count says which row is written next: `memory[pointer % capacity] = row`."""
+    """Whether a count says which row is written next: `memory[pointer % capacity] = row`. What a table keeps under the number
+    of a step has no size: `scores[str(step)] = …`."""
     counter = draft.facts.counters.of(count)
     return any(
         any(c is counter for n in draft.values.depends([s.slice], 60) if isinstance(n, ast.expr)
             for _, c in draft.facts.counters.reads(n))
         for s in draft.syntax.every(ast.Subscript)
-        if isinstance(s.ctx, ast.Store)
+        if isinstance(s.ctx, ast.Store) and not _is_in_table(draft, s)
     )  # fmt: skip
+
+
+def _is_in_table(draft: Draft, written: ast.Subscript) -> bool:
+    """Whether an item is kept under a text, or in a dictionary under a number that doesn't come round."""
+    key = written.slice
+    is_text = isinstance(key, ast.JoinedStr) or (
+        isinstance(key, ast.Call) and draft.names.last(key.func) in _TEXTS
+    )
+    if is_text or (isinstance(key, ast.BinOp) and isinstance(key.op, ast.Mod) and _is_string(key.left)):
+        return True
+    made = [o.node for o in draft.values.origins(written.value) if not o.path]
+    are_tables = bool(made) and all(
+        isinstance(n, ast.Dict) or (isinstance(n, ast.Call) and draft.names.last(n.func) in _TABLES)
+        for n in made
+    )
+    parts = [*ast.walk(key), *draft.values.depends([key], 60)]
+    comes_round = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in parts)
+    return are_tables and not comes_round
+
+
+def _is_string(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and isinstance(e.value, str)
