@@ -82,3 +82,38 @@ def test_keras_without_eager_execution_is_refused(off: str) -> None:
     result = distribute(summarize(Document(source)))
     assert isinstance(result, Refusal)
     assert [(r.code, "get_session" in r.message) for r in result.reasons] == [("HVD006", True)]
+
+
+ON_A_SESSION = """\
+import os
+import tensorflow as tf
+from keras.models import Sequential
+from keras.layers import Dense
+{}
+x = load()
+model = Sequential([Dense(1)])
+model.compile('sgd', 'mse')
+if not os.path.exists('w.h5'):
+    model.fit(x, x, epochs=3)
+    model.save_weights('w.h5')
+model.load_weights('w.h5')
+model.fit(x, x, epochs=3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "in_session"),
+    [
+        ("print(tf.Session().run(tf.constant(1)))", True),
+        ("config = tf.ConfigProto()", True),
+        ("print(tf.constant(1))", False),
+    ],
+)
+def test_what_ranks_tell_each_other_is_run_in_a_session(used: str, in_session: bool) -> None:
+    text = plan_of(ON_A_SESSION.format(used)).text
+    told, wait = (
+        ("from_root(not os", "from_root(0)") if in_session else ("broadcast_object(not os", "broadcast(0")
+    )
+    assert f"if {told if in_session else 'hvd.' + told}.path.exists('w.h5')):" in text
+    assert wait in text
+    assert ("hvd.broadcast(0" in text) is not in_session

@@ -82,7 +82,7 @@ def agree(
     if draft.drive.in_traced(test):
         draft.refuse("HVD205", test, ALIKE)
         return
-    if draft.in_graph:
+    if draft.in_sessions:
         draft.session_config(draft.sites.any_v1)
     any_rank = draft.helper("any_rank")
     is_plain = isinstance(test, (ast.Name, ast.Attribute, ast.Call))

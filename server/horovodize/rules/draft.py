@@ -20,6 +20,7 @@ from horovodize.plan import Answer, Change, Decision, Note, Reason
 from horovodize.rules.decisions import Agreed, Clash, Decisions
 from horovodize.source import Edit, Move
 from horovodize.summary import ModuleSummary
+from horovodize.summary.lattice import LoopKind
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.shared_line import goes_on, shared_line
@@ -213,6 +214,12 @@ class Draft(Decisions):
     def in_graph(self) -> bool:
         """Whether the program builds TF1 graphs: a tensor then has no value before a session runs it."""
         return self.sites.builds_graph
+
+    @property
+    def in_sessions(self) -> bool:
+        """Whether what ranks tell each other beside the training has to be run in a session: of such a program, and of one whose
+        Keras trains in a session of TensorFlow 1, where `hvd.broadcast(0, …)` only builds an operation."""
+        return self.in_graph or (self.sites.is_tf1 and self.summary.kinds == {LoopKind.KERAS})
 
     @property
     def loop_rule(self) -> str:

@@ -34,7 +34,7 @@ _STRINGS = tuple(
 def barrier(draft: Draft, name: str, place: ast.AST) -> list[str]:
     """Lines at a place that every rank leaves only when all have come to them. (`hvd.barrier` is missing from Horovod 0.28's
     TensorFlow modules, `hvd.join` from its Keras module; all ranks need the same name.) In a graph they open a session."""
-    if not draft.in_graph:
+    if not draft.in_sessions:
         return [f"{HVD}.broadcast(0, root_rank=0, name={draft.quoted(name)})"]
     if "from_root" in draft.helpers:
         return [f"{from_root(draft)}(0)"]
@@ -50,7 +50,7 @@ def barrier(draft: Draft, name: str, place: ast.AST) -> list[str]:
 
 def from_root(draft: Draft) -> str:
     """A function that gives every rank what rank 0 passes it."""
-    if not draft.in_graph:
+    if not draft.in_sessions:
         return f"{CORE}.broadcast_object"
     draft.session_config(draft.sites.any_v1)
     return draft.helper("from_root")

@@ -99,6 +99,6 @@ def _average(draft: Draft, measured: Measured) -> None:
 
 
 def _helper(draft: Draft) -> str:
-    if draft.in_graph:
+    if draft.in_sessions:
         draft.session_config(draft.sites.any_v1)
     return draft.helper("mean_over_ranks")

@@ -52,7 +52,7 @@ def own_seed(draft: Draft, call: ast.Call, number: int) -> str:
     ways = draft.drive.ways(call)
     again = len(ways) > 1 or any(f.loops for way in ways for f in way)
     if again and not draft.options.elastic and not draft.drive.in_traced(call):
-        if is_met_by_all(draft, call) and not draft.in_graph and "shuffle_seed" not in draft.helpers:
+        if is_met_by_all(draft, call) and not draft.in_sessions and "shuffle_seed" not in draft.helpers:
             return f"{CORE}.broadcast_object({draft.needed_module('secrets')}.randbits(31))"
         if draft.uniform.reached_alike(call):
             return f"{draft.helper('shuffle_seed')}()"
