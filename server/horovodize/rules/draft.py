@@ -217,7 +217,7 @@ class Draft(Decisions):
 
     @property
     def in_sessions(self) -> bool:
-        """Whether what ranks tell each other beside the training has to be run in a session: of such a program, and of one whose
+        """Whether what ranks tell each other beside the training is run in a session: of such a program, and of one whose
         Keras trains in a session of TensorFlow 1, where `hvd.broadcast(0, …)` only builds an operation."""
         return self.in_graph or (self.sites.is_tf1 and self.summary.kinds == {LoopKind.KERAS})
 
