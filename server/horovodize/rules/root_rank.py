@@ -40,7 +40,7 @@ from collections.abc import Sequence
 
 from horovodize.facts.sources import FUNCTIONS, Source
 from horovodize.plan import Decision
-from horovodize.rules import file_caches, folders, read_back, typed_in
+from horovodize.rules import already_there, file_caches, folders, read_back, typed_in
 from horovodize.rules.decisions import Agreed, Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
@@ -62,6 +62,7 @@ def apply(draft: Draft) -> None:
     rule = _RootRank(draft)
     for tree in draft.syntax.trees:
         rule.block(tree.body)
+    already_there.apply(draft)
     folders.apply(draft, rule.outputs.effects.output_calls.of_all, rule.guarded.statements)
     typed_in.apply(draft, rule.outputs, rule.guarded)
     redirect(draft, rule.outputs, rule.guards, rule.guarded)
