@@ -1,7 +1,7 @@
 """Programs that end where a folder of theirs is there already: rank 0's answer goes for all. Part of C6.
 
-`if os.path.exists(out): raise ValueError(…)`, `os.mkdir(out)`: a rank that asks a moment after another has made the folder would
-find it, and end the run."""
+`if os.path.exists(out): raise ValueError(…)`, `os.mkdir(out)`: a rank that asks a moment after another has made the folder
+would find it, and end the run."""
 
 from __future__ import annotations
 
