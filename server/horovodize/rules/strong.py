@@ -35,7 +35,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Feed, Step
-from horovodize.rules import row_sizes, watched_rows
+from horovodize.rules import row_sizes, rows_given_back, watched_rows
 from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.guards import outputs_of
@@ -78,6 +78,10 @@ _FOR_ONE_NUMBER = (
 _FOR_THESE_ROWS = (
     "every step sees the same data, and this is made for their number of rows, so each rank computes all of them: right, and "
     "no faster"
+)
+_SET_BESIDE = (
+    "what a step on all of the data gives is set beside all rows here, so each rank computes all of them: right, and no faster; "
+    "run that apart from the training to divide its rows"
 )
 _SAME = "every rank would compute the same"
 _PART_OF_THE_GRAPH = (
@@ -335,6 +339,10 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
     if held:
         draft.note(rule, step.site, _PART_OF_THE_GRAPH)
         return
+    beside = rows_given_back.set_beside(draft, step)
+    if beside is not None:
+        draft.note(rule, beside, _SET_BESIDE)
+        return
     draft.note(rule, step.site, _CHOSEN)
     for placeholder, edit in row_sizes.to_open(draft, step):
         if draft.once("open rows", placeholder):
@@ -371,8 +379,10 @@ def _divide_before(draft: Draft, rule: str, step: Step, rows: ast.expr, names: s
 
 
 def stays_whole(draft: Draft, step: Step) -> bool:
-    """Whether rows are not divided: the program is made for their number, or they are constants of a graph."""
-    return row_sizes.made_for_one_number(draft, step) is not None or _is_held(draft, step)
+    """Whether rows are not divided: the program is made for their number, sets what the step gives beside all of them, or they
+    are constants of a graph."""
+    fixed = row_sizes.made_for_one_number(draft, step) is not None or _is_held(draft, step)
+    return fixed or rows_given_back.set_beside(draft, step) is not None
 
 
 def _is_held(draft: Draft, step: Step) -> bool:
