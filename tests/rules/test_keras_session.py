@@ -117,3 +117,10 @@ def test_what_ranks_tell_each_other_is_run_in_a_session(used: str, in_session: b
     assert f"if {told if in_session else 'hvd.' + told}.path.exists('w.h5')):" in text
     assert wait in text
     assert ("hvd.broadcast(0" in text) is not in_session
+
+
+def test_a_module_that_tensorflow_is_made_of_has_no_session() -> None:
+    inner = "from tensorflow.python.framework import ops\n"
+    text = plan_of(TF1.splitlines(True)[0] + inner + "ops.reset_default_graph()\n" + KERAS + FIT).text
+    assert "ops.ConfigProto" not in text
+    assert "tf.compat.v1.ConfigProto()" in text or "tf.compat.v1.ConfigProto(" in text

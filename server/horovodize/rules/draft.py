@@ -40,6 +40,7 @@ LINE = 116  # columns of a line that is written as one
 _WEAK = (ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)
 _WEAK_OPERATORS = (ast.Add, ast.Sub, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd)
 
+_INSIDES = "tensorflow.python."  # modules that TensorFlow is made of
 _CLASH = "Check which change is right here"
 _WHY_CLASH = "A number, or a part of the data, is changed in one way only."
 
@@ -230,12 +231,14 @@ class Draft(Decisions):
         """What the part of TensorFlow that still has TensorFlow 1's names is called: that which a use of one of them starts
         with, `tf` in `tf.Session`, `tf.compat.v1` in `tf.compat.v1.train.Saver`."""
         full, text = self.names.of(used) or "", ast.unparse(used)
+        whole = {b.name: b.imported for b in self.module.scopes.imports}
         for prefix in ("tensorflow.compat.v1.", "tensorflow."):
             tail = "." + full.removeprefix(prefix)
             if full.startswith(prefix) and text.endswith(tail) and self._is_only_imported(text):
-                return text.removesuffix(tail)
+                called = text.removesuffix(tail)
+                if not (whole.get(called) or "").startswith(_INSIDES):  # `ops`, which has little of it
+                    return called
         tf = self.tensorflow()
-        whole = {b.name: b.imported for b in self.module.scopes.imports}
         is_v1 = whole.get(tf) == "tensorflow.compat.v1" and self._is_only_imported(tf)
         return tf if is_v1 else f"{tf}.compat.v1"
 

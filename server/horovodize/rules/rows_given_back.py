@@ -1,7 +1,7 @@
 """Rows that a step gives back, and that are set beside all rows then: `roc_auc_score(y, predicted)`, part of strong scaling.
 
-Of a rank's share a step gives as many rows as the share has: beside all of them they fit no more. Such a step computes all rows on
-each rank, as one process did."""
+Of a rank's share a step gives as many rows as the share has: beside all of them they fit no more. Such a step computes all
+rows on each rank, as one process did."""
 
 from __future__ import annotations
 

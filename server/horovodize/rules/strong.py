@@ -80,8 +80,8 @@ _FOR_THESE_ROWS = (
     "no faster"
 )
 _SET_BESIDE = (
-    "what a step on all of the data gives is set beside all rows here, so each rank computes all of them: right, and no faster; "
-    "run that apart from the training to divide its rows"
+    "what a step on all of the data gives is set beside all rows here, so each rank computes all of them: right, and no "
+    "faster; run that apart from the training to divide its rows"
 )
 _SAME = "every rank would compute the same"
 _PART_OF_THE_GRAPH = (
