@@ -7,6 +7,7 @@ import pytest
 from horovodize.rules import root_rank
 
 from .guarding import HEAD, Guarded, apply, check
+from .pairs import plan_of
 
 RULES = (root_rank.RULE,)
 
@@ -339,3 +340,18 @@ def test_a_store_that_is_only_read_is_opened_by_all(line: str) -> None:
 def test_a_store_that_is_read_and_written_is_refused() -> None:
     source = 'import shelve\na = shelve.open("a")\nprint(a["w"])\na["w"] = model.get_weights()\n'
     assert any("read this file and write it" in r for r in apply(HEAD + source, root_rank.RULE).reasons)
+
+
+@pytest.mark.parametrize(
+    ("opened", "guarded"),
+    [
+        ("open(os.devnull, 'wb')", False),
+        ("open('/dev/null', 'w')", False),
+        ("open(os.path.join(d, 'log'), 'w')", True),
+    ],
+)
+def test_what_goes_nowhere_needs_no_rank(opened: str, guarded: bool) -> None:
+    made = f"with {opened} as nowhere:\n    call(['git'], stdout=nowhere)\n"
+    text = plan_of("import os\nimport tensorflow as tf\nmodel = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\n"
+                   + made + "model.fit(x, x)\n").text  # fmt: skip
+    assert (opened in text) is not guarded

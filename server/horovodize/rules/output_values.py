@@ -77,6 +77,8 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                     "C6", call, "Write the log on rank 0 only", _WHY, _to_null_device(draft, guards, path)
                 )
         elif (path := outputs.opening.written(call)) is not None:
+            if _is_null_device(draft, path):
+                continue
             is_database = name == DATABASE
             null = draft.quoted(":memory:") if is_database else _null_device(draft, call, path)
             if name in STORES:  # one of a rank's own, in a folder that is thrown away
@@ -155,6 +157,13 @@ def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
         )
         return
     draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(call, noop))
+
+
+def _is_null_device(draft: Draft, path: ast.expr) -> bool:
+    """Whether what is written goes nowhere already: `open(os.devnull, "w")`."""
+    return (
+        draft.names.of(path) == "os.devnull" or isinstance(path, ast.Constant) and path.value == "/dev/null"
+    )
 
 
 def _to_null_device(draft: Draft, guards: Guards, path: ast.expr) -> list[Edit]:
