@@ -16,6 +16,8 @@ After          for i in range(total_batch // hvd.size()):
 Leaves alone   The loop over epochs. Loops that only evaluate. Steps that come from a game, or that are fed by queues
                (`tf.train.shuffle_batch`): that is said.
 Refuses        Training in threads (HVD006): they take turns differently on every rank, and ranks wait for each other's steps.
+               Queues that the program fills with as many rows as each rank comes to by itself, if its loop goes by their
+               number (HVD205).
 Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed that can't be seen, of
                one file; those that a thread of the program fills.
 Source         Beyond the seed, which divides no steps of a Session.
@@ -25,13 +27,16 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.rules import graph_queues, graph_seeds, strong
+from horovodize.rules.decisions import Agreed, How
 from horovodize.rules.draft import Draft
 from horovodize.rules.loop_steps import divide_loops
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, feeding, is_none
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import Loop, argument
 
 _SOURCES = ("string_input_producer", "slice_input_producer")
 _UNDIVIDED = "this queue is not divided: every rank reads all of it, in an order of its own; give each rank its own files"
@@ -41,6 +46,10 @@ _MADE = ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue")
 _FILLED = (
     "every rank fills this queue by itself: unless it draws its rows at random, by no seed, all ranks train on the same ones; "
     "let it go through `rows[hvd.rank()::hvd.size()]`"
+)
+_UNEQUAL = (
+    "each rank puts another number of rows into this queue, and its loop goes by that number: a rank with fewer rows waits for "
+    "more, which never come, and the others wait for it; let all ranks put in as many"
 )
 _SAME_ROWS = (
     "every rank reads the same rows here in the same order; give each its own, as `files[hvd.rank()::hvd.size()]`, or let "
@@ -80,12 +89,39 @@ def _filled_by_hand(draft: Draft) -> None:
         feeds = {draft.facts.steps.of(run.call).feed for run in draft.sites.graph.trainings}
         if not made or not feeds & {Feed.BATCH, Feed.UNSEEN}:
             continue
-        if any(
+        if _goes_by_what_was_put_in(draft):
+            draft.refuse("HVD205", call, _UNEQUAL)
+        elif any(
             draft.names.last(c.func) == "RandomShuffleQueue" and is_none(argument(c, "seed", 6)) for c in made
         ):
             draft.note("S5", call, _UNDIVIDED)
         else:
             draft.ask("S5", call, "Give every rank its own rows", _WHY_QUEUES, _FILLED)
+
+
+def _goes_by_what_was_put_in(draft: Draft) -> bool:
+    """Whether a loop that takes steps on what was put into a queue before it has as many turns as a rank's own rows say, which
+    are more on some ranks: nor have these put in as many rows."""
+    graph = draft.sites.graph
+    puts = [c for c in graph.all_runs if any(_puts(draft, n) for n in graph.operations(graph.fetches(c)))]
+    ways = (way for run in graph.trainings for way in draft.drive.ways(run.call))
+    return any(
+        draft.syntax.function(c) is draft.syntax.function(loop) and not draft.syntax.inside(c, loop)
+        for loop in {loop for way in ways for f in way for loop in f.loops}
+        for c in (puts if _has_turns_of_its_own(draft, loop) else ())
+    )
+
+
+def _has_turns_of_its_own(draft: Draft, loop: Loop) -> bool:
+    if not isinstance(loop, ast.While):
+        return False
+    agreed, found = draft.decision(loop.test, Agreed), draft.uniform.reasons(loop.test)
+    together = agreed is not None and agreed.how is How.TOGETHER
+    return together or any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
+
+
+def _puts(draft: Draft, n: ast.AST) -> bool:
+    return isinstance(n, ast.Call) and draft.names.last(n.func) in ("enqueue", "enqueue_many")
 
 
 def _is_in_order(draft: Draft, queue: ast.Call) -> bool:
