@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
 from horovodize.plan import Decision
@@ -75,6 +75,9 @@ def _keep_of(draft: Draft, event: ast.If, every: ast.expr) -> None:
     summed = _summed(draft, event)
     sums, last = _begun_again(event) & summed, _kept_last(event, summed)
     _divide_as_added(draft, event, sums, every)
+    for told in _told_to_a_mean(draft, event, sums, every):
+        edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, told, "G5"))
+        draft.change("G5", told, "Average over the steps of a rank", _WHY, edits)
     for divisor, what in divisors_in(draft, event) if sums or last else ():
         if not draft.syntax.inside(divisor, event):
             continue
@@ -105,6 +108,22 @@ def _divide_as_added(draft: Draft, event: ast.If, sums: set[str], every: ast.exp
                 if not draft.was(factor, Divided):
                     edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor, "G5"))
                     draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
+
+
+def _told_to_a_mean(draft: Draft, event: ast.If, sums: set[str], every: ast.expr) -> Iterator[ast.expr]:
+    """The number of steps that a function is told with a sum, which it divides by it: `show(total, 100)`."""
+    for call in (n for s in event.body for n in ast.walk(s) if isinstance(n, ast.Call)):
+        callee = draft.values.callee(call)
+        if not isinstance(callee, ast.FunctionDef) or draft.syntax.method_class(callee) is not None:
+            continue
+        names = dict(zip([a.arg for a in callee.args.args], call.args, strict=False))
+        names |= {k.arg: k.value for k in call.keywords if k.arg is not None}
+        told = {name for name, e in names.items() if ast.unparse(e) in sums}
+        for ratio in (n for n in ast.walk(callee) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)):
+            by = names.get(ratio.right.id) if isinstance(ratio.right, ast.Name) else None
+            is_mean = any(isinstance(n, ast.Name) and n.id in told for n in ast.walk(ratio.left))
+            if by is not None and is_mean and ast.dump(by) == ast.dump(every) and not draft.was(by, Divided):
+                yield by
 
 
 def _begun_again(event: ast.If) -> set[str]:
