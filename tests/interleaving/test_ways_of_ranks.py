@@ -40,8 +40,7 @@ def test_the_way_to_a_stall_is_told_step_by_step() -> None:
     (stall,) = found(text)
     assert way(stall, text) == [
         "27 rank 1: `float(loss) < 0.1` is true",
-        "28 rank 1: leaves the loop",
-        "28 rank 1: has nothing more to do with the others after this, and ends",
+        "28 rank 1: leaves the loop, has nothing more to do with the others, and ends",
         "27 rank 0: `float(loss) < 0.1` is false",
         "19 rank 0: waits here for the others",
     ]

@@ -107,11 +107,25 @@ class Fetched:
         found = set[tuple[ast.Call, ast.expr] | None]()
         for b in self.module.scopes.reaching(e) if isinstance(e, ast.Name) else ():
             run = b.value
+            if b.kind == "assign" and b.path and run is not None and (taken := self._of_whole(run, b.path)):
+                found.add(taken)
+                continue
             if b.kind != "assign" or not isinstance(run, ast.Call) or self.fetches(run) is None:
                 return None
             fetched = self.part(run, b.path) if b.path else argument(run, "fetches", 0)
             found.add((run, fetched) if fetched is not None else None)
         return found.pop() if len(found) == 1 else None
+
+    def _of_whole(self, whole: ast.expr, path: tuple[int, ...]) -> tuple[ast.Call, ast.expr] | None:
+        """The same for what is taken of all that a run gave, or of the first of it: `value, step = fetched[:2]`."""
+        match whole:
+            case ast.Subscript(value=ast.Name() as of, slice=ast.Slice(lower=None, step=None)):
+                whole = of
+        runs = self.values.calls(whole) if isinstance(whole, ast.Name) else []
+        if len(runs) != 1 or len(path) != 1 or self.fetches(runs[0]) is None:
+            return None
+        part = self.part(runs[0], path)
+        return (runs[0], part) if part is not None else None
 
     def is_unseen(self, fetched: ast.expr) -> bool:
         """Whether what is fetched is made where this program doesn't show it: `model.global_step` of an imported class."""

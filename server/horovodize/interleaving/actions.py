@@ -20,6 +20,7 @@ class Deed(Enum):
     ENSURE = "makes the folder, unless it is there,"
     REMOVE = "removes"
     FETCH = "downloads"  # unless it is there
+    UNPACK = "unpacks an archive into"
 
 
 class Exit(Enum):
@@ -40,6 +41,7 @@ class Holds(Flag):
     COLLECTIVE = auto()
     EQUALS = auto()  # one that makes all ranks' weights equal
     OF_OTHERS = auto()  # what others may wait for, or part by
+    ENDS = auto()  # what leaves a block, or may
 
 
 class Step:
@@ -138,7 +140,7 @@ class Stop(Step):
 
     @property
     def _own(self) -> Holds:
-        return Holds.OF_OTHERS
+        return Holds.OF_OTHERS | Holds.ENDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +164,7 @@ class Leave(Step):
 
     @property
     def _own(self) -> Holds:
-        return Holds.OF_OTHERS if self.how in (Exit.END, Exit.RAISE) else Holds.NOTHING
+        return Holds.ENDS | (Holds.OF_OTHERS if self.how in (Exit.END, Exit.RAISE) else Holds.NOTHING)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+_SETTINGS = (ast.Name, ast.Attribute, ast.Subscript)  # `folder`, `args.folder`, `config["folder"]`
 _SAME_PATHS = ("as_posix", "resolve", "absolute", "expanduser")
 _TOLD = ("rank", "local_rank", "size", "local_size")
 _MAKING = ("torch.utils.tensorboard.", "tensorboardX.", "tensorflow.", "tqdm.")
@@ -307,7 +308,7 @@ class ByRank:
         found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
         if len(found) == 1 and not found[0].path and isinstance(found[0].node, ast.expr):
             return self._text(found[0].node, below)
-        if isinstance(e, (ast.Name, ast.Attribute)) and isinstance(self.facts.uniform.of(e), Uniform):
+        if isinstance(e, _SETTINGS) and isinstance(self.facts.uniform.of(e), Uniform):
             return f"⟨{ast.unparse(e)}⟩"
         raise Unseen
 

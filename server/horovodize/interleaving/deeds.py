@@ -53,6 +53,8 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.ENSURE, f"tensorflow.io.gfile.makedirs {_V1}gfile.MakeDirs"),
     **_all(Deed.REMOVE, "os.remove os.unlink os.rmdir shutil.rmtree tensorflow.io.gfile.rmtree tensorflow.io.gfile.remove "
                         f"{_V1}gfile.DeleteRecursively", 0, "path"),
+    **_all(Deed.READ, "tensorflow.keras.utils.image_dataset_from_directory torchvision.datasets.ImageFolder"),
+    **_all(Deed.UNPACK, "shutil.unpack_archive", 1, "extract_dir"),
     **_all(Deed.FETCH, "tensorflow.keras.utils.get_file", 0, "fname"),
     **_all(Deed.FETCH, "urllib.request.urlretrieve six.moves.urllib.request.urlretrieve urllib.urlretrieve", 1, "filename"),
     **_all(Deed.FETCH, "wget.download", 1, "out"),
@@ -96,6 +98,10 @@ _OF_PATHS = {
     "unlink": Deed.REMOVE,
     "rmdir": Deed.REMOVE,
 }
+_UNPACKING = ("extractall",)
+_ARCHIVES = ("tarfile.", "zipfile.")
+_FROM_FOLDERS = ("flow_from_directory",)  # of generators of images
+_PIPELINES = "tensorflow.data."
 _GIVING_PATHS = ("joinpath", "resolve", "absolute", "expanduser", "with_name", "with_suffix")
 _DATA = ("tensorflow.keras.datasets.", "tensorflow.examples.tutorials.mnist.")
 _ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
@@ -234,10 +240,33 @@ class Deeds:
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
         elif method in _PATH_METHODS:
             yield Touch(call, Deed.WRITE, receiver, needs_folder=True)
+        elif method in _UNPACKING and self._is_archive(receiver):
+            folder = argument(call, "path", 0)
+            yield Touch(call, Deed.UNPACK, folder if folder is not None else ".")
+        elif method in _FROM_FOLDERS:
+            folder = argument(call, "directory", 0)
+            if folder is not None:
+                yield Touch(call, Deed.READ, folder)
+        elif (path := self.kept_in(call)) is not None:
+            yield Touch(call, Deed.WRITE, path, needs_folder=True)
         elif method in _OF_PATHS and self._is_path(receiver):
             deed = _OF_PATHS[method]
             alone = deed is Deed.REMOVE and not call.args and not call.keywords and not self._may_fail(call)
             yield Touch(call, self._milder(call, deed), receiver, alone=alone)
+
+    def kept_in(self, call: ast.Call) -> ast.expr | None:
+        """The file that a pipeline of `tf.data` keeps its rows in: `dataset.cache("rows")`. Without one they are in memory."""
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "cache":
+            return None
+        made = self.module.values.class_names(call.func.value)
+        path = argument(call, "filename", 0)
+        is_named = path is not None and not (isinstance(path, ast.Constant) and not path.value)
+        return path if is_named and any(name.startswith(_PIPELINES) for name in made) else None
+
+    def _is_archive(self, e: ast.expr) -> bool:
+        """Whether something is an archive that was opened: `tarfile.open("rows.tar")`."""
+        made = self.module.values.calls(e)
+        return bool(made) and all((self.module.names.of(c.func) or "").startswith(_ARCHIVES) for c in made)
 
     def _is_model(self, call: ast.Call, receiver: ast.expr) -> bool:
         if MODEL in self.module.values.class_names(receiver):

@@ -26,6 +26,7 @@ from horovodize.interleaving.actions import (
     held,
 )
 from horovodize.interleaving.by_rank import ByRank
+from horovodize.interleaving.compared import ComparedNumbers
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
 
 Key: TypeAlias = tuple[object, ...]
@@ -51,10 +52,12 @@ class Did:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """A decision that ranks may take differently: the test or loop, and how it was taken ("true", "2 turns")."""
+    """A decision that ranks may take differently: the test or loop, and how it was taken ("true", "2 turns"). `leads`: to a
+    collective, or past one."""
 
     node: ast.AST
     answer: str
+    leads: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,7 @@ class Execution:
         self.me = everyone[rank]
         self.run = Run(rank)
         self._times: dict[ast.AST, int] = {}
+        self._compared = ComparedNumbers(answers.facts.module.scopes)
         self._failing: ast.expr | None = None
         self._stopped: Stop | None = None
         self._unsure = self._modes = self._quiet = self._steps = 0
@@ -182,6 +186,10 @@ class Execution:
         seen = self.me.truth(test)
         taken = Taken.ALIKE if seen is not None else taken_by(choice, self.answers)
         is_mode = differs = False
+        if seen is None and taken is Taken.ALIKE:
+            seen = self._compared.answer(test)
+            if seen is not None:
+                return self._block(choice.yes if seen else choice.no)
         if seen is None and taken is not Taken.OWN and Holds.EQUALS in choice.holds and not choice.free:
             # `if first_batch:`, before a broadcast: it is done the first time, and not again.
             self._times[test] = self._times.get(test, 0) + 1
@@ -189,6 +197,7 @@ class Execution:
         elif seen is None:
             key = self._own_key(test) if taken is Taken.OWN else ("alike", self.answers.text(test))
             seen = not self.decisions.take(key, 2)
+            self._compared.decided(test, seen)
             differs = taken is Taken.OWN
             arm = choice.yes if seen else choice.no
             is_mode = (
@@ -197,7 +206,8 @@ class Execution:
         else:
             differs = any(other.truth(test) != seen for other in self.everyone)
         if differs:
-            self._note(Decided(test, "true" if seen else "false"))
+            leads = bool(choice.holds & (Holds.COLLECTIVE | Holds.ENDS))
+            self._note(Decided(test, "true" if seen else "false", leads))
         self._unsure += taken is Taken.UNSURE
         self._modes += is_mode
         try:

@@ -62,12 +62,21 @@ class OwnLosses:
     @cached_property
     def _made(self) -> set[ast.AST]:
         """What computes the losses."""
+        losses = [part for loss in self._losses() for part in self._unscaled(loss)]
         return {
             origin.node
-            for loss in self._losses()
+            for loss in losses
             for origin in self.module.values.origins(loss)
             if isinstance(origin.node, (ast.Call, ast.BinOp))
         }
+
+    def _unscaled(self, loss: ast.expr) -> Iterator[ast.expr]:
+        """A loss, and what it is a share or a multiple of: `loss / args.accumulated`."""
+        yield loss
+        if isinstance(loss, ast.BinOp) and isinstance(loss.op, (ast.Div, ast.Mult)):
+            yield from self._unscaled(loss.left)
+            if isinstance(loss.op, ast.Mult):
+                yield from self._unscaled(loss.right)
 
     def _losses(self) -> Iterator[ast.expr]:
         use, sites = self.facts.horovod, self.facts.sites

@@ -11,7 +11,6 @@ from horovodize.facts.collectives import Collective, process_set
 from horovodize.facts.exits import ends_program, ends_well
 from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import TAPES
-from horovodize.facts.sources import ENDS_OF_ALL
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
@@ -33,6 +32,7 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
+from horovodize.interleaving.failures import Failures, failing_step
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.source.nodes import children
@@ -42,16 +42,6 @@ _DEPTH = 10  # calls down
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _AVERAGES = "MetricAverageCallback"
-_ANY = frozenset({"Exception", "BaseException"})
-_OF_VALUES = (
-    "ValueError",
-    "TypeError",
-    "KeyError",
-    "IndexError",
-    "RuntimeError",
-    "AssertionError",
-    "UnicodeDecodeError",
-)
 
 
 class Program:
@@ -62,6 +52,7 @@ class Program:
         self.syntax, self.names = facts.module.syntax, facts.module.names
         self.deeds, self.changes = Deeds(facts), Changes(facts)
         self.answers = OwnAnswers(facts, self.own_logs)
+        self.failures = Failures(facts, self.deeds, self.answers)
         self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
         self._open: list[ast.AST] = []
@@ -150,13 +141,24 @@ class Program:
                 if what := self.changes.of_assignment(s):
                     yield Change(s, what, self._own_among([s.value]))
                 if isinstance(s, ast.Assign) and _stops(s):
-                    stop = Stop(s)
-                    yield stop if isinstance(s.value, ast.Constant) else Choice(s.value, (stop,), ())
+                    yield from self._stop(s, s.value)
             case ast.Match():
                 return  # which case is met isn't followed
             case _:
                 for child in ast.iter_child_nodes(s):
                     yield from self._of(child)
+
+    def _stop(self, node: ast.AST, value: ast.expr) -> Iterator[Action]:
+        stop = Stop(node)
+        yield stop if isinstance(value, ast.Constant) else Choice(value, (stop,), ())
+
+    def _stops_by_name(self, call: ast.Call) -> ast.expr | None:
+        """What `setattr(model, "stop_training", value)` sets."""
+        match call:
+            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value="stop_training"), value]):
+                given = not (isinstance(value, ast.Constant) and value.value is False)
+                return value if given and self.module.scopes.lookup("setattr", call.func) is None else None
+        return None
 
     def _ends_well(self, raised: ast.expr | None) -> bool:
         """Whether what is raised ends the process as one that has done its work: `SystemExit`, without a status."""
@@ -190,58 +192,32 @@ class Program:
 
     def _attempt(self, s: ast.Try) -> Iterator[Action]:
         handler = next((h for h in s.handlers if self._goes_on(h)), None)
-        risk = self._risk(s.body, handler) if handler is not None else None
+        risk = self.failures.risk(s.body, handler) if handler is not None else None
         if risk is not None:
             self._risks.add(risk)
         body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
+        if (
+            risk is None
+            and handler is not None
+            and self.syntax.loops(s)
+            and self.failures.takes_a_step(handler)
+        ):
+            risk, body = failing_step(body)
         caught = self._block(handler.body) if handler is not None else ()
         if body or caught or after or last:
             yield Attempt(risk, handler, body, caught, after, last)
+        for ending in s.handlers if handler is None else ():
+            # All ranks have come to the end of their rows: what each does then.
+            done = self._block(ending.body) if self.failures.ends_rows(ending) else ()
+            if ending.type is not None and Holds.COLLECTIVE in held(done):
+                yield Choice(ending.type, done, ())
 
     def _goes_on(self, handler: ast.ExceptHandler) -> bool:
         """Whether a handler takes what may befall one rank alone, and the script goes on after it."""
-        caught = [] if handler.type is None else [self.names.last(n) for n in _alternatives(handler.type)]
-        if caught and all(name in ENDS_OF_ALL for name in caught):
+        if self.failures.is_of_all(handler):
             return False
         ends = self._block(handler.body[-1:])
         return not any(isinstance(a, Leave) and a.how in (Exit.RAISE, Exit.END) for a in ends)
-
-    def _risk(self, body: list[ast.stmt], handler: ast.ExceptHandler) -> ast.expr | None:
-        """The first expression of a `try` itself at which one rank alone may fail: it reads a file of its own, which another
-        rank may have, divides by its own rows, or takes them for numbers."""
-        caught = (
-            {self.names.last(n) for n in _alternatives(handler.type)} if handler.type is not None else _ANY
-        )
-        for node in (n for statement in body for n in ast.walk(statement)):
-            if isinstance(node, ast.Call):
-                if any(t.deed is Deed.READ and self._is_own(t.path) for t in self.deeds.of(node)):
-                    return node
-                if (
-                    caught & {*_ANY, *_OF_VALUES}
-                    and self._reads_a_number(node)
-                    and any(map(self._is_of_own_rows, node.args))
-                ):
-                    return node
-            elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
-                if caught & {*_ANY, "ZeroDivisionError", "ArithmeticError"} and self._is_of_own_rows(
-                    node.right
-                ):
-                    return node
-        return None
-
-    def _reads_a_number(self, call: ast.Call) -> bool:
-        """`float(text)`. (A function of the script that raises is gone through.)"""
-        return (
-            isinstance(call.func, ast.Name)
-            and call.func.id in ("int", "float")
-            and self.module.scopes.lookup(call.func.id, call.func) is None
-        )
-
-    def _is_of_own_rows(self, e: ast.expr) -> bool:
-        return self.answers.is_of_own_rows(e)
-
-    def _is_own(self, path: ast.expr | str) -> bool:
-        return isinstance(path, ast.expr) and self.facts.horovod.depends_on(path, "rank", "local_rank")
 
     # ------------------------------------------------------------------ expressions
 
@@ -295,6 +271,9 @@ class Program:
             return
         if ends_program(call, self.names):
             yield Leave(call, Exit.END if ends_well(call) else Exit.RAISE)
+            return
+        if (value := self._stops_by_name(call)) is not None:
+            yield from self._stop(call, value)
             return
         if what := self.changes.of(call):
             yield Change(call, what, self._own_among(call.args) if what == "rate" else None)
@@ -370,6 +349,12 @@ class Program:
         members = members_of(self.facts, given) if given is not None else None
         if given is None or members:
             name = named(made, collective.name)
+            if (
+                made is not call
+                and self.facts.sites.builds_graph
+                and self.facts.rank_tests.deciding(made) is None
+            ):
+                name += f" {ast.unparse(made)}"  # in a graph, the tensor gives the name
             equals = self.changes.equals(made) and not members
             done = Together(call, name, collective.trains, equals, members)
             if (sent_if := self.changes.equals_if(made)) is not None:
@@ -430,7 +415,3 @@ def _stops(s: ast.Assign) -> bool:
 def _rest(whole: ast.BoolOp, values: list[ast.expr]) -> ast.expr:
     """The other sides of `and` or `or`."""
     return values[0] if len(values) == 1 else ast.copy_location(ast.BoolOp(whole.op, values), whole)
-
-
-def _alternatives(e: ast.expr) -> list[ast.expr]:
-    return e.elts if isinstance(e, ast.Tuple) else [e]

@@ -96,12 +96,14 @@ class TorchChanges:
 
     @cached_property
     def _models(self) -> set[str]:
-        """How the models whose parameters are trained are written."""
+        """How models that are trained are written: those whose parameters an optimizer is given, and those that are sent."""
+        asked = [n for word in _OF_MODELS for n in self.module.loads.get(word)]
+        for sent in self.facts.horovod.calls("broadcast_parameters"):
+            asked += [n.func for n in ast.walk(sent) if isinstance(n, ast.Call) and n is not sent]
         return {
             ast.unparse(n.value)
-            for word in _OF_MODELS
-            for n in self.module.loads.get(word)
-            if isinstance(n, ast.Attribute)
+            for n in asked
+            if isinstance(n, ast.Attribute) and n.attr in (*_OF_MODELS, "state_dict")
         }
 
     def _is_in_model(self, e: ast.expr) -> bool:

@@ -9,8 +9,10 @@ from enum import Enum
 from itertools import combinations, permutations
 
 from horovodize.interleaving.actions import Change, Deed, Exit, Together, Touch
-from horovodize.interleaving.execution import Decided, Did, Left, Run
+from horovodize.interleaving.execution import Decided, Did, Happened, Left, Run
 
+_ENDING = "has nothing more to do with the others"
+_LEAVING = frozenset(how.value for how in Exit)
 _LONG = 50  # characters of a test that are shown
 
 
@@ -119,7 +121,7 @@ def _stall(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict]:
     for rank, here, missing in waits:
         ended = next((runs[r] for r in missing if heads[r] is None), None)
         if ended is not None:
-            moments = (*since[ended.rank], _end_of(ended), *since[rank], _waits(runs[rank], here))
+            moments = (*_with_end(since[ended.rank], _end_of(ended)), *since[rank], _waits(runs[rank], here))
             yield Verdict(Trouble.STALL, here.node, None, moments, f"rank {ended.rank} never comes")
             return
     for rank, here, missing in waits:
@@ -133,17 +135,28 @@ def _stall(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict]:
             return
 
 
+def _with_end(moments: Sequence[Moment], end: Moment) -> Sequence[Moment]:
+    """Where a rank leaves a block and parts from the others in one place, that is one step."""
+    if moments and moments[-1].where is end.where and moments[-1].what in _LEAVING:
+        return (*moments[:-1], Moment(end.rank, end.where, f"{moments[-1].what}, {_ENDING}, and ends"))
+    return (*moments, end)
+
+
 def _since(run: Run, met: int) -> Iterator[Moment]:
     """What a rank decided for itself after the last collective that all came to, and before the next."""
     togethers = _togethers(run)
     start = togethers[met - 1][0] if met else -1
     end = togethers[met][0] if len(togethers) > met else len(run.happened)
-    earlier = [h for h in run.happened[: start + 1] if isinstance(h, Decided)]
-    later = run.happened[start + 1 : end]
-    if not any(isinstance(h, Decided) for h in later):  # a loop that was begun before it
-        later = [*earlier[-1:], *later]
+    before, later = run.happened[: start + 1], run.happened[start + 1 : end]
+    if not any(map(_leads, later)):  # a loop that was begun before it, or a step that was left out
+        last = next((i for i in reversed(range(len(before))) if _leads(before[i])), len(before))
+        later = [
+            *before[last : last + 1],
+            *(h for h in before[last + 1 : last + 2] if isinstance(h, Left)),
+            *later,
+        ]
     for happened in later:
-        if isinstance(happened, Decided):
+        if isinstance(happened, Decided) and happened.leads:
             yield Moment(run.rank, happened.node, _decision(happened))
         elif isinstance(happened, Left) and happened.how is not Exit.RETURN:
             yield Moment(run.rank, happened.node, happened.how.value)
@@ -161,18 +174,36 @@ def _decision(decided: Decided) -> str:
     )
 
 
+def _last_of_others(run: Run) -> Happened | None:
+    togethers = _togethers(run)
+    met = togethers[-1][0] if togethers else -1
+    later = run.happened[met + 1 :]
+    if not later:
+        return run.happened[met] if togethers else None
+    decided = next((i for i, h in enumerate(later) if _leads(h)), None)
+    if decided is None:
+        return run.happened[met] if togethers else later[-1]
+    left = next((h for h in later[decided:] if isinstance(h, Left)), None)
+    return left or later[-1]
+
+
+def _leads(happened: Happened) -> bool:
+    return isinstance(happened, Decided) and happened.leads
+
+
 def _waits(run: Run, action: Together) -> Moment:
     return Moment(run.rank, action.node, "waits here for the others")
 
 
 def _end_of(run: Run) -> Moment:
-    last = next((h for h in reversed(run.happened)), None)
+    """Where a rank parts from the others: where it leaves a block by its last decision, or at its last collective."""
+    last = _last_of_others(run)
     where: ast.AST = ast.Pass()
     if isinstance(last, Did):
         where = last.action.node
     elif last is not None:
         where = last.node
-    return Moment(run.rank, where, "has nothing more to do with the others after this, and ends")
+    return Moment(run.rank, where, f"{_ENDING} after this, and ends")
 
 
 # ---------------------------------------------------------------------- races
@@ -241,6 +272,8 @@ def _conflict(one: _Touched, two: _Touched) -> bool:
             return one.touch.alone
         return (first, second) in _DISTURBING
     inside = two.path.startswith(one.path + "/")
+    if first is Deed.UNPACK:
+        return inside and second in (Deed.READ, Deed.LOOK)
     if first is Deed.REMOVE:
         return inside
     made = first in (Deed.MAKE, Deed.ENSURE) and second is Deed.WRITE and two.touch.needs_folder
@@ -256,6 +289,9 @@ _DISTURBING = {
     (Deed.MAKE, Deed.ENSURE),
     (Deed.FETCH, Deed.FETCH),
     (Deed.FETCH, Deed.READ),
+    (Deed.UNPACK, Deed.UNPACK),
+    (Deed.UNPACK, Deed.READ),
+    (Deed.UNPACK, Deed.LOOK),
     (Deed.REMOVE, Deed.READ),
     (Deed.REMOVE, Deed.LOOK),
     (Deed.REMOVE, Deed.WRITE),

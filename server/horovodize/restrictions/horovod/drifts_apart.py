@@ -7,7 +7,8 @@ a draw of its own trains another model than the others from there on; no error s
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
 rank answers for itself, and both train on before a broadcast; on layers and optimizers that are made with numbers that each
-rank draws for itself; on rates of optimizers and schedulers that go by the number of the rank.
+rank draws for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
+`LearningRateScheduler` draws.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -88,6 +89,17 @@ import horovod.tensorflow.keras as hvd
 hvd.init()
 slower = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (hvd.rank() + 1))  # HVD333
 model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), slower])
+```
+
+```python
+import random
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+scheduler = tf.keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate * random.uniform(0.9, 1.1))  # HVD333
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), scheduler])
 ```
 
 ## Near misses
@@ -179,7 +191,7 @@ def find(context: Context) -> Iterator[Violation]:
         if drawn is not None:
             yield _of_another(context, call, drawn)
     for call, rate in _rates(context):
-        if _goes_by_rank(context, rate):
+        if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
 
 
@@ -199,6 +211,11 @@ def _rates(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             yield from ((call, rate) for rate in rates_of(call))
     for call in context.module.calls_of(SCHEDULER):
         yield from ((call, rate) for rate in given_rates(context, call))
+
+
+def _is_given_each_epoch(context: Context, call: ast.Call) -> bool:
+    """Whether a function gives the rates, which each rank calls for itself. (What an optimizer is made with is asked above.)"""
+    return context.names.of(call.func) == SCHEDULER
 
 
 def _goes_by_rank(context: Context, rate: ast.expr) -> bool:

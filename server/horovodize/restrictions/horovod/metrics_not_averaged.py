@@ -8,7 +8,8 @@ after it.
 ## When it is reported
 On `EarlyStopping` and `ReduceLROnPlateau` in a list of callbacks that is seen whole, where `MetricAverageCallback` is missing
 or comes later, and the optimizer is wrapped. As information, on a `ModelCheckpoint` that keeps the best epoch only: what it
-takes for the best is so for the rows of its rank.
+takes for the best is so for the rows of its rank; and on a `NanTensorHook` that lets a rank end by its own loss, one step
+before the others.
 
 ## Quick fix
 Put `MetricAverageCallback` before it, where it stands in a list or is appended.
@@ -50,6 +51,23 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()
 callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 callbacks.insert(0, tf.keras.callbacks.ReduceLROnPlateau("loss"))  # HVD312
 model.fit(x, y, callbacks=callbacks)
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+loss = tf.reduce_mean(tf.layers.dense(read(), 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size())).minimize(loss)
+hooks = [
+    hvd.BroadcastGlobalVariablesHook(0),
+    tf.train.NanTensorHook(loss, fail_on_nan_loss=False),  # HVD312
+]
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train)
 ```
 
 ## Near misses
@@ -108,6 +126,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.callback_items import CallbackItem
+from horovodize.facts.sources import AGREEING
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import before_item, keras, without_item
 from horovodize.restrictions.restriction import Restriction
@@ -119,6 +138,7 @@ _DECIDES = {
     "ReduceLROnPlateau": "ranks get different rates, and drift apart",
     "ModelCheckpoint": "the best epoch is that of its own rows",
 }
+_NAN_HOOKS = ("tensorflow.compat.v1.train.NanTensorHook", "tensorflow.estimator.NanTensorHook")
 _KEEPS = "ModelCheckpoint"
 _AVERAGES = "MetricAverageCallback"
 
@@ -126,6 +146,7 @@ _AVERAGES = "MetricAverageCallback"
 def find(context: Context) -> Iterator[Violation]:
     if not context.facts.horovod.wrapped:
         return
+    yield from _stopped_by_nan(context)
     reported = set()
     for fit in context.sites.fits:
         items = context.facts.callback_items.of(fit.call)
@@ -161,6 +182,25 @@ def find(context: Context) -> Iterator[Violation]:
                 f"`hvd.callbacks.{_AVERAGES}()` before it{', on every rank' if item.by is not None else ''}",
                 severity=Severity.INFORMATION if found == _KEEPS else None,
                 fixes=[_fix(context, item, items[averaged] if averaged is not None else None)],
+            )
+
+
+def _stopped_by_nan(context: Context) -> Iterator[Violation]:
+    """The hooks that end the training of a rank whose own loss is no number."""
+    for call in context.module.calls_of(*_NAN_HOOKS):
+        loss, fails = argument(call, "loss_tensor", 0), argument(call, "fail_on_nan_loss", 1)
+        if loss is None or not isinstance(fails, ast.Constant) or fails.value:
+            continue  # an error ends the whole job
+        if (
+            not context.facts.horovod.depends_on(loss, *AGREEING)
+            and context.facts.rank_tests.deciding(call) is None
+        ):
+            yield RESTRICTION.at(
+                context,
+                call,
+                "`NanTensorHook` stops a rank by its own loss, and the others wait for it in their next step: let it fail, "
+                "which ends the whole job, or give it a loss that `hvd.allreduce` averaged",
+                severity=Severity.INFORMATION,
             )
 
 

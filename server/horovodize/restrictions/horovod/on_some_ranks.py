@@ -7,7 +7,8 @@ at their next collective. Training is made of collectives.
 ## When it is reported
 On a collective, a wrapped tape, a `fit` of a model that is compiled with a wrapped optimizer, a train op of a wrapped
 optimizer that a session runs, and Horovod's own callbacks and hooks, where a test of the rank decides whether they are
-reached (an early `return` included), and those that answer otherwise do nothing of the kind.
+reached (an early `return` included), and those that answer otherwise do nothing of the kind. On rows for validation that a
+test of the rank gives to some of them, where `MetricAverageCallback` averages the metrics.
 
 ## Quick fix
 None.
@@ -47,7 +48,27 @@ if hvd.rank() == 0:
     model.fit(x, y, callbacks=callbacks)  # HVD313
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+model.fit(x, y, callbacks=callbacks, validation_data=(u, v) if hvd.rank() == 0 else None)  # HVD313
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(x, y, callbacks=callbacks, validation_data=(u, v) if hvd.rank() == 0 else None)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -106,6 +127,9 @@ from horovodize.facts.rank_tests import RankTest
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import argument, says_none
+
+_AVERAGES = "MetricAverageCallback"
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -113,6 +137,7 @@ def find(context: Context) -> Iterator[Violation]:
     everywhere: set[ast.AST] = {*together, *context.facts.horovod.calls("join")}
     calls = [c.call for c in together.values()]
     found = {call: test for call in calls if (test := _test_of(context, call, everywhere)) is not None}
+    yield from _validated_by_some(context)
     reported = set()
     for call, test in found.items():
         if test.test in reported or any(
@@ -127,6 +152,44 @@ def find(context: Context) -> Iterator[Violation]:
             "the test of the rank",
             related=[context.related(test.test, "ranks differ here")],
         )
+
+
+def _validated_by_some(context: Context) -> Iterator[Violation]:
+    """The fits that only some ranks give rows for validation, while a callback averages the metrics: they have more of them."""
+    for fit in context.sites.fits:
+        given = argument(fit.call, "validation_data")
+        test = _giving(context, given) if given is not None else None
+        items = context.facts.callback_items.of(fit.call) if test is not None else []
+        averaged = any(
+            name.rsplit(".", 1)[-1] == _AVERAGES and item.by is None
+            for item in items
+            for name in context.facts.callback_items.classes(item)
+        )
+        if test is not None and given is not None and averaged:
+            yield RESTRICTION.at(
+                context,
+                given,
+                f"only some ranks validate, and `{_AVERAGES}` waits for the metrics of all of them: the job hangs; let all "
+                "ranks validate",
+                related=[context.related(test, "ranks differ here"), context.related(fit.call, "the fit")],
+            )
+
+
+def _giving(context: Context, e: ast.expr) -> ast.expr | None:
+    """The test of the rank by which something is given, or nothing."""
+    if isinstance(e, ast.IfExp):
+        alone = says_none(e.body) != says_none(e.orelse)
+        return e.test if alone and context.facts.rank_tests.decides(e.test) else None
+    bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else ()
+    values = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
+    if len(values) != len(bound):
+        return None
+    if len(values) == 1:
+        return _giving(context, values[0]) if isinstance(values[0], (ast.IfExp, ast.Name)) else None
+    if not any(map(says_none, values)) or all(map(says_none, values)):
+        return None
+    tests = [context.facts.rank_tests.deciding(v) for v in values if not says_none(v)]
+    return tests[0].test if tests and all(t is not None for t in tests) and tests[0] is not None else None
 
 
 def _test_of(context: Context, call: ast.Call, everywhere: set[ast.AST]) -> RankTest | None:

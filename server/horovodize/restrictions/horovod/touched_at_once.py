@@ -7,7 +7,8 @@ or when half of it is; two that write one file mix what they write; of two that 
 ## When it is reported
 On the first of two steps of two ranks, between the same two collectives, on one path that is surely the same for both: a file
 that is written and read or looked for, a folder that several make (without `exist_ok=True`), that is made by one rank and
-written into by others, or removed, a download into one cache, which another rank reads or downloads, too. Not where both do
+written into by others, or removed, a download into one cache, which another rank reads or downloads, too, a folder that an
+archive is unpacked into. Not where both do
 the same in a `with` of what a library that isn't known gives: that may be a lock. What is written by all ranks alike is
 HVD314.
 
@@ -42,6 +43,18 @@ import horovod.tensorflow as hvd
 
 hvd.init()
 path = tf.keras.utils.get_file("rows.npz", "https://example.org/rows.npz")  # HVD332
+```
+
+```python
+import tarfile
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.local_rank() == 0:
+    with tarfile.open("images.tar") as archive:
+        archive.extractall("images")  # HVD332
+rows = tf.keras.utils.image_dataset_from_directory("images")
 ```
 
 ## Near misses

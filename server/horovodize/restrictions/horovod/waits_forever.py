@@ -9,7 +9,8 @@ job hangs until it is ended.
 On a collective in which a rank waits, after two and three ranks were led through the script in every way that they may go:
 tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
 own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Whether a file is there is
-free where one arm has a collective: ranks may be on hosts with other files. Loops turn twice, a way has at most 400 steps, 120
+free where one arm has a collective: ranks may be on hosts with other files. A step of training in a `try` of a loop may fail on
+one rank, where the handler takes that and goes on. Loops turn twice, a way has at most 400 steps, 120
 ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone
 leaves to some ranks is HVD313.
 
@@ -114,6 +115,28 @@ step = tf.Variable(0)
 if os.path.exists("checkpoints/step.txt"):
     step.assign(int(open("checkpoints/step.txt").read()))
     hvd.broadcast_variables([step], root_rank=0)  # HVD331
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)  # HVD331
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+for x in batches:
+    try:
+        step(x)
+    except tf.errors.ResourceExhaustedError:
+        continue
 ```
 
 ## Near misses

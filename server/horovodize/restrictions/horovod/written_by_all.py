@@ -212,22 +212,25 @@ def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if context.module.loads.get("chdir") or not use.starts:
         return
-    events = set(_events(context))
+    events, deeds = set(_events(context)), Deeds(context.facts)
     written = dict([*_saved(context), *_files(context), *_callbacks(context), *events])
     for call, path in sorted(written.items(), key=lambda pair: position(pair[0])):
         if not _by_all(context, call, path):
             continue
         text = context.text(path) if path is not None else '"logs"'
         mixed = any(call is event for event, _ in events)
+        is_cache = deeds.kept_in(call) is not None
         yield RESTRICTION.at(
             context,
             call,
             f"every rank writes its events into `{text}`, and TensorBoard shows them as one run: let one do it, under "
             "`if hvd.rank() == 0:`"
             if mixed
+            else f"every rank keeps its rows in `{text}`: give each a file of its own, with `hvd.rank()` in its name"
+            if is_cache
             else f"every rank writes `{text}`: let one do it, under `if hvd.rank() == 0:`",
             severity=Severity.INFORMATION if mixed else None,
-            fixes=[_fix(context, call)],
+            fixes=[_fix(context, call) if not is_cache else None],
         )
 
 

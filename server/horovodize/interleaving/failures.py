@@ -1,0 +1,99 @@
+"""Where one rank alone may run into an exception that a `try` takes, and which exceptions befall all ranks."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.facts import Facts
+from horovodize.facts.sources import ENDS_OF_ALL
+from horovodize.interleaving.actions import Block, Called, Deed, Risk, Together, everything
+from horovodize.interleaving.deeds import Deeds
+from horovodize.interleaving.own_answers import OwnAnswers
+
+_ANY = frozenset({"Exception", "BaseException"})
+_ENDS_OF_ROWS = frozenset({"OutOfRangeError", "StopIteration"})
+_OF_STEPS = (
+    "ResourceExhaustedError",
+    "InvalidArgumentError",
+    "DataLossError",
+    "OutOfMemoryError",
+    "MemoryError",
+)
+_OF_TORCH = ("RuntimeError",)  # which PyTorch raises where there is too little memory
+_OF_VALUES = (
+    "ValueError",
+    "TypeError",
+    "KeyError",
+    "IndexError",
+    "RuntimeError",
+    "AssertionError",
+    "UnicodeDecodeError",
+)
+
+
+class Failures:
+    """The exceptions that the handlers of one script take."""
+
+    def __init__(self, facts: Facts, deeds: Deeds, answers: OwnAnswers) -> None:
+        self.facts, self.module, self.names = facts, facts.module, facts.module.names
+        self.deeds, self.answers = deeds, answers
+
+    def is_of_all(self, handler: ast.ExceptHandler) -> bool:
+        """Whether a handler takes nothing but what befalls all ranks, as the end of their rows."""
+        caught = self._caught(handler)
+        return bool(caught) and caught <= ENDS_OF_ALL
+
+    def ends_rows(self, handler: ast.ExceptHandler) -> bool:
+        """Whether a handler takes the end of all ranks' rows, and nothing that one of them meets alone."""
+        return bool(self._caught(handler) & _ENDS_OF_ROWS) and self.is_of_all(handler)
+
+    def takes_a_step(self, handler: ast.ExceptHandler) -> bool:
+        """Whether a handler takes what befalls one rank in a step of training: too little memory, a bad row."""
+        caught = self._caught(handler)
+        of_steps = {*_ANY, *_OF_STEPS, *(_OF_TORCH if self.facts.horovod.of_torch else ())}
+        return not caught or bool(caught & of_steps)
+
+    def risk(self, body: list[ast.stmt], handler: ast.ExceptHandler) -> ast.expr | None:
+        """The first expression of a `try` itself at which one rank alone may fail: it reads a file of its own, which another
+        rank may have, divides by its own rows, or takes them for numbers."""
+        caught = self._caught(handler) or _ANY
+        for node in (n for statement in body for n in ast.walk(statement)):
+            if isinstance(node, ast.Call):
+                if any(t.deed is Deed.READ and self._is_own(t.path) for t in self.deeds.of(node)):
+                    return node
+                of_values = caught & {*_ANY, *_OF_VALUES} and self._reads_a_number(node)
+                if of_values and any(map(self.answers.is_of_own_rows, node.args)):
+                    return node
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
+                by_zero = caught & {*_ANY, "ZeroDivisionError", "ArithmeticError"}
+                if by_zero and self.answers.is_of_own_rows(node.right):
+                    return node
+        return None
+
+    def _caught(self, handler: ast.ExceptHandler) -> set[str]:
+        """The names of what a handler takes; none where it takes anything."""
+        if handler.type is None:
+            return set()
+        several = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        return {self.names.last(name) for name in several}
+
+    def _reads_a_number(self, call: ast.Call) -> bool:
+        """`float(text)`. (A function of the script that raises is gone through.)"""
+        return (
+            isinstance(call.func, ast.Name)
+            and call.func.id in ("int", "float")
+            and self.module.scopes.lookup(call.func.id, call.func) is None
+        )
+
+    def _is_own(self, path: ast.expr | str) -> bool:
+        return isinstance(path, ast.expr) and self.facts.horovod.depends_on(path, "rank", "local_rank")
+
+
+def failing_step(body: Block) -> tuple[ast.expr | None, Block]:
+    """The first step of training of a block, and the block in which it may fail before others notice."""
+    for i, action in enumerate(body):
+        if any(isinstance(a, Together) and a.trains for a in everything([action])):
+            node = action.call if isinstance(action, Called) else getattr(action, "node", None)
+            found = node if isinstance(node, ast.expr) else None
+            return found, (*body[:i], Risk(found), *body[i:]) if found is not None else body
+    return None, body
