@@ -209,3 +209,36 @@ model.fit(x, y, epochs=9, initial_epoch=first)
 def test_what_is_sent_where_nothing_was_loaded_mends_nothing(sent: str, found: bool) -> None:
     text = RESUMED.replace("SENT", sent).replace("hvd.broadcast", "horovod.tensorflow.broadcast")
     assert ("HVD333" in codes("import horovod.tensorflow\n" + text)) == found
+
+
+POLLED = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from reading import batches, network
+
+hvd.init()
+model = network()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+for number, x in enumerate(batches()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    ASKED
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("if os.path.exists('STOP'): break", True),
+        ("if number % 10 == 0 and os.path.isfile('STOP'): break", True),
+        ("if os.path.exists('STOP'): print('asked to stop')", False),
+        ("if hvd.broadcast_object(os.path.exists('STOP'), root_rank=0): break", False),
+        ("if not os.path.exists(f'part-{number}'): break", False),
+    ],
+)
+def test_a_file_that_tells_to_stop_may_come_between_two_ranks(asked: str, found: bool) -> None:
+    assert ("HVD331" in codes(POLLED.replace("ASKED", asked))) == found

@@ -217,6 +217,12 @@ def held(block: Block) -> Holds:
     return found
 
 
+def leaves(choice: Choice) -> bool:
+    """Whether one answer to a test leaves the loop around."""
+    ends = (Exit.BREAK, Exit.RETURN)
+    return any(isinstance(a, Leave) and a.how in ends for a in choice.parts)
+
+
 def without_files(block: Block, risks: frozenset[ast.AST] = frozenset()) -> Block:
     """The same steps but what is done to files, and but the tests and loops that decide nothing else. `risks`: what a rank may
     fail at, which stays."""

@@ -282,6 +282,8 @@ def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:
     """Who decides a test whose answer isn't to be seen. Ranks on other hosts have other files: that counts where some of them
     would wait for the others. (What is loaded from a file of all hosts is the usual way to begin alike.)"""
     taken = answers.of_test(choice.test)
+    if taken is Taken.ALIKE and answers.is_asked_again(choice.test):
+        return Taken.OWN
     waits = taken is Taken.ALIKE and Holds.COLLECTIVE in choice.holds and not choice.free
     asks = answers.asks_whether_there if Holds.EQUALS in choice.holds else answers.depends_on_host
     return Taken.OWN if waits and asks(choice.test) else taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
@@ -52,6 +52,7 @@ class OwnAnswers:
         self._texts: dict[ast.expr, str] = {}
         self._of_hosts: dict[ast.expr, bool] = {}
         self._losses = OwnLosses(facts)
+        self._asked_again: set[ast.expr] = set()
 
     def of_test(self, test: ast.expr) -> Taken:
         """Who decides a test whose answer isn't to be seen. What is unknown is taken to be alike: it is no finding."""
@@ -65,6 +66,18 @@ class OwnAnswers:
             found = self.facts.uniform.reasons(test)
             self._of_hosts[test] = bool(found) and all(map(_says_whether_there, found))
         return self._of_hosts[test]
+
+    def ask_again(self, loop: ast.AST, tests: Iterable[ast.expr]) -> None:
+        """Notes those tests that ask in each turn of a loop for one file: it may come between the turns of two ranks."""
+        scopes, inside = self.facts.module.scopes, self.facts.module.syntax.inside
+        for test in tests:
+            names = [n for n in ast.walk(test) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+            if not any(inside(b.statement, loop) for n in names for b in scopes.reaching(n)):
+                self._asked_again.add(test)
+
+    def is_asked_again(self, test: ast.expr) -> bool:
+        """Whether ranks in the same turn of a loop may find a file there, or not yet."""
+        return test in self._asked_again and self.asks_whether_there(test)
 
     def asks_whether_there(self, test: ast.expr) -> bool:
         """Whether a test itself asks for nothing but that: an epoch that a checkpoint gives may be the first on all ranks."""

@@ -28,7 +28,9 @@ from horovodize.interleaving.actions import (
     Together,
     Touch,
     Turns,
+    everything,
     held,
+    leaves,
 )
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
@@ -188,6 +190,10 @@ class Program:
     def _turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[Action]:
         body, after = self._block(loop.body), self._block(loop.orelse)
         if body or after:
+            if Holds.COLLECTIVE in held(body):
+                self.answers.ask_again(
+                    loop, (a.test for a in everything(body) if isinstance(a, Choice) and leaves(a))
+                )
             yield Turns(loop, body, after)
 
     def _attempt(self, s: ast.Try) -> Iterator[Action]:
