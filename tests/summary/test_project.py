@@ -165,6 +165,9 @@ def test_loops_are_found_in_other_files():
         "sys.path.append(str(Path(__file__).parent.parent.joinpath('utils')))",
         "here = os.path.dirname(__file__)\nsys.path.extend([here + '/../utils'])",
         "sys.path.append(os.path.join(os.getcwd(), os.pardir, 'utils'))",
+        "sys.path.append(os.path.join(os.path.dirname(sys.argv[0]), '..', 'utils'))",
+        "try:\n    here = os.path.dirname(sys.argv[0])\nexcept Exception:\n    here = '.'\n"
+        "sys.path.append(os.path.join(here, '..', 'utils'))",
     ],
 )
 def test_folders_that_a_script_adds_to_the_search_path(added):
@@ -179,6 +182,7 @@ def test_folders_that_a_script_adds_to_the_search_path(added):
     "added",
     [
         "sys.path.append(os.environ['UTILS'])",
+        "sys.path.append(os.path.join(sys.argv[1], '..', 'utils'))",
         "sys.path.append(folder)",
         "other.path.append('../utils')",
         "folders.append('../utils')",

@@ -53,6 +53,12 @@ def _given(tree: ast.Module) -> Iterator[ast.expr]:
                 yield from given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
 
 
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Those of the module, and of its `try`s: what is done where nothing fails."""
+    for statement in tree.body:
+        yield from statement.body if isinstance(statement, ast.Try) else [statement]
+
+
 class _Reader:
     """Works out paths that are made of constants and of where the script is."""
 
@@ -60,7 +66,7 @@ class _Reader:
         self._script, self._folder = script, posixpath.dirname(script)
         self._named = {
             target.id: s.value
-            for s in reversed(tree.body)
+            for s in reversed(list(_statements(tree)))
             if isinstance(s, ast.Assign)
             for target in s.targets
             if isinstance(target, ast.Name)
@@ -78,6 +84,10 @@ class _Reader:
             case ast.Constant(value=str() as text):
                 return text.replace("\\", "/")
             case ast.Name(id="__file__"):
+                return self._script
+            case ast.Subscript(
+                value=ast.Attribute(attr="argv", value=ast.Name(id="sys")), slice=ast.Constant(value=0)
+            ):
                 return self._script
             case ast.Name(id=name) if name in self._named:
                 return self._read(self._named[name], depth - 1)
