@@ -38,6 +38,11 @@ def files(context: Context) -> Iterator[tuple[ast.AST, str]]:
             and not may_give(call, "zipped")
         ):
             yield call, _ONLY_MODELS
+    for call in context.module.calls_of("tensorflow.keras.models.save_model"):
+        if _ends_otherwise(context, argument(call, "filepath", 1), (*_MODELS, ".hdf5")) and not may_give(
+            call, "zipped"
+        ):
+            yield call, _ONLY_MODELS
     whole = any(may_give(call, "zipped") for call in context.sites.method_calls("save"))
     for call in context.module.calls_of("tensorflow.keras.models.load_model"):
         if not whole and _ends_otherwise(context, argument(call, "filepath", 0), (*_MODELS, ".hdf5")):

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
+from horovodize.restrictions.arguments_of_keras_3 import arguments
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.files_of_keras_3 import files, loaded
+from horovodize.restrictions.methods_of_keras_3 import methods
+from horovodize.restrictions.symbolic_in_keras_3 import symbolic
 from horovodize.source.nodes import walk
 from horovodize.summary.syntax import argument, may_give
 
@@ -61,6 +64,9 @@ def _everywhere(context: Context) -> Iterator[tuple[ast.AST, str]]:
                 "has a list of an optimizer's `variables`, which can't be called: leave out the parentheses",
             )
     yield from _metrics(context)
+    yield from methods(context)
+    yield from arguments(context)
+    yield from symbolic(context)
     yield from files(context)
     yield from _arguments(context)
     yield from _given_as_tensors(context)
