@@ -32,13 +32,13 @@ def root(callback: str) -> str:
         ("def f():\n    return model.fit(x, y)\nf()",
          f"def f():\n    callbacks = {LIST}    return model.fit(x, y, callbacks=callbacks)\nf()"),
         ("model.fit(x, y, callbacks=[])", f"model.fit(x, y, callbacks=[{H}])"),
-        ("model.fit(x, y, callbacks=[c.TerminateOnNaN()])", f"model.fit(x, y, callbacks=[{H}, c.TerminateOnNaN()])"),
-        ("model.fit(x, y, callbacks=(c.TerminateOnNaN(),))", f"model.fit(x, y, callbacks=({H}, c.TerminateOnNaN(),))"),
-        ("model.fit(x, y, callbacks=c.TerminateOnNaN())", f"model.fit(x, y, callbacks=[{H}, c.TerminateOnNaN()])"),
-        ("model.fit(x, y, 32, 5, 1, [c.TerminateOnNaN()])", f"model.fit(x, y, 32, 5, 1, [{H}, c.TerminateOnNaN()])"),
-        ("model.fit(x, y, callbacks=[\n    c.TerminateOnNaN(),  # careful\n])",
+        ("model.fit(x, y, callbacks=[c.BaseLogger()])", f"model.fit(x, y, callbacks=[{H}, c.BaseLogger()])"),
+        ("model.fit(x, y, callbacks=(c.BaseLogger(),))", f"model.fit(x, y, callbacks=({H}, c.BaseLogger(),))"),
+        ("model.fit(x, y, callbacks=c.BaseLogger())", f"model.fit(x, y, callbacks=[{H}, c.BaseLogger()])"),
+        ("model.fit(x, y, 32, 5, 1, [c.BaseLogger()])", f"model.fit(x, y, 32, 5, 1, [{H}, c.BaseLogger()])"),
+        ("model.fit(x, y, callbacks=[\n    c.BaseLogger(),  # careful\n])",
          "model.fit(x, y, callbacks=[\n    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n"
-         "    hvd.callbacks.MetricAverageCallback(),\n    c.TerminateOnNaN(),  # careful\n])"),
+         "    hvd.callbacks.MetricAverageCallback(),\n    c.BaseLogger(),  # careful\n])"),
         ("model.fit_generator(g, steps_per_epoch=3)",
          f"callbacks = {LIST}model.fit_generator(g, steps_per_epoch=3, callbacks=callbacks)"),
     ],
@@ -50,17 +50,17 @@ def test_horovods_callbacks_come_first(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "passed"),
     [
-        ("mine = [c.TerminateOnNaN()]\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        ("mine = [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)", "*mine"),
         ("mine = None\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
         (
-            "mine = [c.TerminateOnNaN()] if careful else None\nmodel.fit(x, y, callbacks=mine)",
+            "mine = [c.BaseLogger()] if careful else None\nmodel.fit(x, y, callbacks=mine)",
             "*(mine or [])",
         ),
         ("from m import mine\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
         ("mine = list()\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
-        ("mine = []\nmine.append(c.TerminateOnNaN())\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        ("mine = []\nmine.append(c.BaseLogger())\nmodel.fit(x, y, callbacks=mine)", "*mine"),
         (
-            "mine = [c.TerminateOnNaN()]\nmine += [c.TerminateOnNaN()]\nmodel.fit(x, y, callbacks=mine)",
+            "mine = [c.BaseLogger()]\nmine += [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)",
             "*mine",
         ),
     ],
@@ -78,19 +78,18 @@ def test_one_callback_with_a_name_is_no_list() -> None:
     check(
         "K3",
         HEAD,
-        "mine = c.TerminateOnNaN()\nmodel.fit(x, y, callbacks=mine)",
-        f"mine = c.TerminateOnNaN()\nmodel.fit(x, y, callbacks=[{H}, mine])",
+        "mine = c.BaseLogger()\nmodel.fit(x, y, callbacks=mine)",
+        f"mine = c.BaseLogger()\nmodel.fit(x, y, callbacks=[{H}, mine])",
     )
 
 
 def test_the_users_list_is_not_changed_for_a_second_fit() -> None:
     source = (
-        HEAD
-        + "mine = [c.TerminateOnNaN()]\nmodel.fit(x, y, callbacks=mine)\nmodel.fit(x, y, callbacks=mine)\n"
+        HEAD + "mine = [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)\nmodel.fit(x, y, callbacks=mine)\n"
     )
     text = plan_of(source).text
     assert text.count("BroadcastGlobalVariablesCallback") == 2
-    assert "mine = [c.TerminateOnNaN()]\n" in text
+    assert "mine = [c.BaseLogger()]\n" in text
 
 
 # ---------------------------------------------------------------------- where each belongs
@@ -134,7 +133,6 @@ def test_what_writes_stays_on_rank_0(callback: str) -> None:
     [
         "EarlyStopping(patience=2)",
         "ReduceLROnPlateau()",
-        "TerminateOnNaN()",
         "LearningRateScheduler(lambda e, lr: lr)",
     ],
 )
@@ -167,20 +165,20 @@ def test_a_writer_with_a_name_stays_on_rank_0_too(before: str, after: str) -> No
     [
         ("mine = []\nmine.append(c.ModelCheckpoint('m'))\n",
          "mine = []\nif hvd.rank() == 0:\n    mine.append(c.ModelCheckpoint('m'))\n"),
-        ("mine = [c.ModelCheckpoint('m'), c.TerminateOnNaN()]\n",
-         f"mine = [{root('c.ModelCheckpoint(' + repr('m') + ')')}, c.TerminateOnNaN()]\n"),
+        ("mine = [c.ModelCheckpoint('m'), c.BaseLogger()]\n",
+         f"mine = [{root('c.ModelCheckpoint(' + repr('m') + ')')}, c.BaseLogger()]\n"),
         ("mine = []\nmine.insert(0, c.CSVLogger('m'))\n",
          "mine = []\nif hvd.rank() == 0:\n    mine.insert(0, c.CSVLogger('m'))\n"),
         ("mine = []\nmine.extend([c.CSVLogger('m')])\n",
          f"mine = []\nmine.extend([{root('c.CSVLogger(' + repr('m') + ')')}])\n"),
         ("mine = []\nmine += [c.CSVLogger('m')]\n", f"mine = []\nmine += [{root('c.CSVLogger(' + repr('m') + ')')}]\n"),
-        ("def make():\n    made = [c.TerminateOnNaN()]\n    made.append(c.CSVLogger('m'))\n    return made\nmine = make()\n",
-         "def make():\n    made = [c.TerminateOnNaN()]\n    if hvd.rank() == 0:\n        made.append(c.CSVLogger('m'))\n"
+        ("def make():\n    made = [c.BaseLogger()]\n    made.append(c.CSVLogger('m'))\n    return made\nmine = make()\n",
+         "def make():\n    made = [c.BaseLogger()]\n    if hvd.rank() == 0:\n        made.append(c.CSVLogger('m'))\n"
          "    return made\nmine = make()\n"),
-        ("more = [c.CSVLogger('m')]\nmine = [c.TerminateOnNaN()] + more\n",
-         f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.TerminateOnNaN()] + more\n"),
-        ("more = [c.CSVLogger('m')]\nmine = [c.TerminateOnNaN(), *more]\n",
-         f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.TerminateOnNaN(), *more]\n"),
+        ("more = [c.CSVLogger('m')]\nmine = [c.BaseLogger()] + more\n",
+         f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.BaseLogger()] + more\n"),
+        ("more = [c.CSVLogger('m')]\nmine = [c.BaseLogger(), *more]\n",
+         f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.BaseLogger(), *more]\n"),
     ],
 )  # fmt: skip
 def test_writers_that_are_added_to_a_list_stay_on_rank_0(before: str, after: str) -> None:

@@ -45,6 +45,11 @@ _DRAWN = (
 )
 _NOISE = ("random_normal", "random_uniform", "truncated_normal", "normal", "uniform")
 _FILES = ("numpy.loadtxt", "numpy.genfromtxt", "numpy.load", "pandas.read_", "csv.")
+_DOUBT_FLOW = (
+    "this `flow` isn't Keras' own: check that it makes batches of the rows it is given; where it gives all of them in each "
+    "step, don't scale the rate"
+)
+_KERAS = "tensorflow.keras."
 _DOUBT = "it can't be seen whether this is one array (or a list of several, which `shard` would cut in two)"
 
 
@@ -76,13 +81,13 @@ def _divide_fit(draft: Draft, fed: FitFeed) -> None:
     _divide_all(draft, fed.fit.call, (fed.x, fed.y, fed.weight))
 
 
-def _divide_all(draft: Draft, call: ast.Call, given: Sequence[ast.expr | None]) -> None:
+def _divide_all(draft: Draft, call: ast.Call, given: Sequence[ast.expr | None], doubt: str = "") -> None:
     """Divides what a call is given: rows, their targets, their weights."""
     rows = [e for e in given if e is not None and not is_none(e)]
     counted = _counted_before(draft, call, rows)
     if counted is None:
         for data in rows:
-            _divide(draft, data)
+            _divide(draft, data, doubt)
         return
     share = draft.same_name("share")
     taken = f"{share} = slice({RANK}, len({draft.module.text(counted)}) // {SIZE} * {SIZE}, {SIZE})"
@@ -94,7 +99,7 @@ def _divide_all(draft: Draft, call: ast.Call, given: Sequence[ast.expr | None]) 
     for data in rows:
         edits += select(draft, data, share, "D2")
     draft.divided = True
-    draft.change("D2", rows[0], _WHAT, _WHY, edits, decision=Decision.SHARED)
+    draft.change("D2", rows[0], _WHAT, _WHY, edits, doubt=doubt, decision=Decision.SHARED)
 
 
 def _is_taken(draft: Draft, counted: ast.expr, call: ast.Call) -> bool:
@@ -194,16 +199,16 @@ def _may_be_few(draft: Draft, fed: FitFeed) -> bool:
     return any(name.startswith(_FILES) for name in read)
 
 
-def _divide(draft: Draft, data: ast.expr) -> None:
+def _divide(draft: Draft, data: ast.expr, doubt: str = "") -> None:
     kind = feeding(draft).kinds.of(data, with_targets=True)
     if isinstance(data, (ast.List, ast.Tuple)) and kind is Kind.ARRAYS:
         for element in data.elts:
             if not isinstance(element, ast.Starred):
-                _divide(draft, element)
+                _divide(draft, element, doubt)
         return
     if isinstance(data, ast.Dict):
         for value in data.values:
-            _divide(draft, value)
+            _divide(draft, value, doubt)
         return
     if draft.was(data, Shared):
         return
@@ -218,7 +223,7 @@ def _divide(draft: Draft, data: ast.expr) -> None:
     else:
         edits = wrap(draft, data, "shard", "D2")
     unclear = kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(data)
-    draft.change("D2", data, _WHAT, _WHY, edits, doubt=_DOUBT if unclear else "")
+    draft.change("D2", data, _WHAT, _WHY, edits, doubt=doubt or (_DOUBT if unclear else ""))
 
 
 def _divide_flow(draft: Draft, fed: FitFeed) -> None:
@@ -228,13 +233,26 @@ def _divide_flow(draft: Draft, fed: FitFeed) -> None:
             continue
         if fed.x is not call and not _only_here(draft, fed):
             continue
-        _divide_flowing(draft, call)
+        _divide_flowing(draft, call, "" if _is_keras_flow(draft, call) else _DOUBT_FLOW)
 
 
-def _divide_flowing(draft: Draft, call: ast.Call) -> None:
-    _divide_all(
-        draft, call, [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
-    )
+def _divide_flowing(draft: Draft, call: ast.Call, doubt: str = "") -> None:
+    targets = argument(call, "y", 1) or argument(call, "targets")
+    _divide_all(draft, call, [argument(call, "x", 0), targets, argument(call, "sample_weight")], doubt)
+
+
+def _is_keras_flow(draft: Draft, call: ast.Call) -> bool:
+    """Whether a `flow` may be that of Keras' `ImageDataGenerator`; not where it's seen that another class has it."""
+    made = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else []
+    return not made or any(_is_image_generator(draft, one) for one in made)
+
+
+def _is_image_generator(draft: Draft, made: ast.Call) -> bool:
+    own = draft.values.callee(made)
+    name = draft.names.of(made.func) or ""
+    if isinstance(own, ast.ClassDef):
+        return any(base.startswith(_KERAS) for base in draft.values.ancestors(own))
+    return not name or name.startswith(_KERAS) or name.endswith(".ImageDataGenerator")
 
 
 def divide_validation_flow(draft: Draft, data: ast.expr) -> bool:

@@ -48,6 +48,7 @@ from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parenthese
 from horovodize.rules.elastic import names
 from horovodize.rules.other_names import set_by_call
 from horovodize.rules.rule import Rule
+from horovodize.rules.stops_together import stop_together
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.sites import Fit
@@ -192,6 +193,7 @@ def _bare(given: str) -> str:
 def _place(draft: Draft, element: ast.expr) -> None:
     if not draft.decide(element, Left("K3")):
         return
+    stop_together(draft, element)
     roles = {_role(draft, o.node) for o in draft.values.origins(element)}
     backups = [_folder_of_backup(draft, o.node) for o in draft.values.origins(element)]
     if backups and all(backups):

@@ -12,6 +12,19 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
+
+def stops_together(callback, hook):  # a callback: when it stops training on one rank, all of them stop
+    check = getattr(callback, hook)
+
+    def check_all(*arguments, **keywords):
+        check(*arguments, **keywords)
+        stops = tf.cast(callback.model.stop_training, tf.float32)
+        callback.model.stop_training = bool(hvd.allreduce(stops) > 0)
+
+    setattr(callback, hook, check_all)
+    return callback
+
+
 rng = np.random.default_rng(3)
 features = rng.normal(size=(384, 6)).astype("float32")
 targets = (features @ rng.normal(size=(6, 2)) + 0.5).astype("float32")
@@ -34,7 +47,7 @@ def train(state):
         dataset,
         epochs=5,
         verbose=2 if hvd.rank() == 0 else 0,
-        callbacks=[hvd.callbacks.MetricAverageCallback(), elastic.CommitEpochs(state), *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []), tf.keras.callbacks.TerminateOnNaN()],
+        callbacks=[hvd.callbacks.MetricAverageCallback(), elastic.CommitEpochs(state), *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []), stops_together(tf.keras.callbacks.TerminateOnNaN(), "on_train_batch_end")],
         initial_epoch=state.epoch,
     )
 

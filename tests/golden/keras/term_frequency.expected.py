@@ -15,6 +15,19 @@ for gpu in hvd_gpus:
 if hvd_gpus:
     hvd_tf.config.experimental.set_visible_devices(hvd_gpus[hvd_hvd.local_rank()], "GPU")
 
+
+def stops_together(callback, hook):  # a callback: when it stops training on one rank, all of them stop
+    check = getattr(callback, hook)
+
+    def check_all(*arguments, **keywords):
+        check(*arguments, **keywords)
+        stops = hvd_tf.cast(callback.model.stop_training, hvd_tf.float32)
+        callback.model.stop_training = bool(hvd_hvd.allreduce(stops) > 0)
+
+    setattr(callback, hook, check_all)
+    return callback
+
+
 documents = [line.split() for line in open("documents.txt")]
 words = sorted({word for document in documents for word in document})
 tf = np.array([[document.count(word) for word in words] for document in documents], "float32")
@@ -22,7 +35,7 @@ labels = np.array([hvd.detect(document) for document in documents])
 
 
 def callbacks():
-    return [keras.callbacks.TerminateOnNaN()]
+    return [stops_together(keras.callbacks.TerminateOnNaN(), "on_train_batch_end")]
 
 
 gpus = 1
