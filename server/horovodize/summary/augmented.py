@@ -15,8 +15,8 @@ class Augmented(NamedTuple):
 
 
 def augmented(statement: ast.AST) -> Augmented | None:
-    """What a statement (or `n := n + 1`) does to what it sets; None where it sets something else, or does something else. Of sums
-    and products what is set may also come second: `total = loss + total`."""
+    """What a statement (or `n := n + 1`) does to what it sets; None where it sets something else, or does something else. What
+    is set may also come second in a sum or product: `total = loss + total`."""
     match statement:
         case ast.AugAssign(target=target, op=op, value=value):
             return Augmented(target, op, value)
