@@ -10,8 +10,8 @@ On a collective in which a rank waits, after two and three ranks were led throug
 tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
 own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Whether a file is there is
 free where one arm has a collective: ranks may be on hosts with other files; and where each turn of a loop asks for one
-file and leaves the loop by it, which may come between the turns of two ranks. A step of training in a `try` of a loop may fail on
-one rank, where the handler takes that and goes on. Loops turn twice, a way has at most 400 steps, 120
+file and leaves the loop by it, which may come between the turns of two ranks. A step of training in a `try` of a loop may
+fail on one rank, where the handler takes that and goes on. Loops turn twice, a way has at most 400 steps, 120
 ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone
 leaves to some ranks is HVD313.
 
