@@ -86,3 +86,46 @@ def test_an_iterators_rows_are_rows() -> None:
         "for a in batches():", "for i in range(100):"
     )
     assert doubts(plan_of(program.format("error * k", "tf.assign_add(k, error)")), "S2")
+
+
+GATHERED = """\
+import numpy as np
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1)))
+opt = tf.train.GradientDescentOptimizer(0.1)
+pairs = {pairs}
+gathered = [tf.Variable(tf.zeros_like(v), trainable=False) for _, v in pairs]
+clear = [a.assign(tf.zeros_like(a)) for a in gathered]
+add = {add}
+train = opt.apply_gradients([(a / 4, v) for a, (_, v) in zip(gathered, pairs)])
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(200):
+        sess.run(clear)
+        for _ in range(4):
+            sess.run(add, {{x: rows[np.random.randint(0, 800, 16)]}})
+        sess.run(train)
+"""
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        "opt.compute_gradients(loss)",
+        "list(zip(tf.gradients(loss, tf.trainable_variables()), tf.trainable_variables()))",
+    ],
+)
+@pytest.mark.parametrize(
+    "add",
+    [
+        "[a.assign_add(g) for a, (g, _) in zip(gathered, pairs)]",
+        "[gathered[i].assign_add(g) for i, (g, _) in enumerate(pairs)]",
+    ],
+)
+def test_variables_that_gather_gradients_go_on_by_as_much_as_alone(pairs: str, add: str) -> None:
+    """They were multiplied by size() beside the rate, and asked about."""
+    plan = plan_of(GATHERED.format(pairs=pairs, add=add))
+    assert f"add = {add}\n" in plan.text
+    assert "for step in range(200 // hvd.size()):" in plan.text
+    assert all(change.sure for change in plan.changes)

@@ -16,6 +16,7 @@ from horovodize.facts.cursors import cursors_of
 from horovodize.rules import counted, record_settings
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.graph_gradients import is_gradient
 from horovodize.rules.other_names import by_name
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.rules.within_a_step import begins_again
@@ -196,7 +197,9 @@ def _is_known(draft: Draft, setting: Setting, parts: _Parts) -> bool:
 
 
 def _is_amount(draft: Draft, term: ast.expr) -> bool:
-    """Whether what is added is no whole number, as a counter's would be."""
+    """Whether what is added is no whole number, as a counter's would be, nor a gradient."""
+    if is_gradient(draft, term):
+        return False
     made_of = [n for n in draft.values.depends([term], 60) if isinstance(n, (ast.Constant, ast.BinOp))]
     return any(
         isinstance(n.op, ast.Div) if isinstance(n, ast.BinOp) else isinstance(n.value, float) for n in made_of

@@ -12,6 +12,7 @@ from functools import partial
 
 from horovodize.facts.turn_calls import GRAPH_SOURCES
 from horovodize.rules.draft import Draft
+from horovodize.rules.graph_gradients import is_gradient
 from horovodize.summary.syntax import argument
 
 _METHODS = ("assign", "assign_add", "assign_sub")
@@ -44,6 +45,8 @@ def apply(draft: Draft) -> None:
     for call, variable, value in moved:
         made = draft.values.calls(variable)
         if not made or not losses.intersection(made) or not _is_of_rows(draft, value):
+            continue
+        if is_gradient(draft, value) and not any(_is_trained(draft, c) for c in made):
             continue
         if any(_is_trained(draft, c) for c in made):
             draft.refuse("HVD006", call, _BY_HAND)
