@@ -363,7 +363,7 @@ with tf.Session() as sess:
 @pytest.mark.parametrize(
     ("follow", "said"),
     [
-        ("b.assign(0.01 * a + 0.99 * b)", True),
+        ("b.assign(0.01 * a + 0.99 * b)", False),  # followed, below
         ("tf.assign(b, tf.multiply(a, 0.01) + tf.multiply(b, 0.99))", True),
         ("tf.assign(b, a)", False),
         ("b.assign(2 * a + 3 * x)", False),
@@ -583,3 +583,55 @@ def test_averages_of_the_weights_alone_are_the_same_on_all_ranks(averaged: str, 
         + "for i in range(500):\n    sess.run([train, kept], {x: draw()})\nshow()\n"
     ).text
     assert (text.count("hvd.broadcast_global_variables") == 2) is is_sent
+
+
+IN_A_GRAPH = """\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 4])
+out = tf.layers.dense(x, 1)
+loss = tf.reduce_mean(tf.square(out))
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+mean, _ = tf.nn.moments(x, [0])
+kept = tf.Variable(0.0, trainable=False)
+move = {move}
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for step in range(1000):
+    sess.run(train, {{x: draw()}})
+    {runs}
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "after"),
+    [
+        (
+            "kept.assign(0.99 * kept + 0.01 * loss)",
+            "kept.assign(0.99 ** hvd.size() * kept + (1 - 0.99 ** hvd.size()) * loss)",
+        ),
+        (
+            "tf.assign(kept, loss * (1 - 0.9) + kept * 0.9)",
+            "tf.assign(kept, loss * (1 - 0.9 ** hvd.size()) + kept * 0.9 ** hvd.size())",
+        ),
+    ],
+)
+def test_what_a_graph_mixes_with_each_step(move: str, after: str) -> None:
+    plan = plan_of(IN_A_GRAPH.format(move=move, runs="sess.run(move)"))
+    assert f"move = {after}\n" in plan.text
+    assert not [n for n in plan.notes if n.rule == "G7"]
+
+
+@pytest.mark.parametrize(
+    ("move", "runs"),
+    [
+        (
+            "kept.assign(0.99 * kept + 0.01 * loss)",
+            "if step % 10 == 0: sess.run(move)",
+        ),  # as often for the rows
+        ("kept.assign(0.99 * kept + 0.01 * mean)", "sess.run(move)"),  # as batch norm's layers do
+    ],
+)
+def test_what_a_graph_mixes_otherwise_is_said(move: str, runs: str) -> None:
+    plan = plan_of(IN_A_GRAPH.format(move=move, runs=runs))
+    assert f"move = {move}\n" in plan.text
+    assert ["goes on from its last value" in n.message for n in plan.notes if n.rule == "G7"] == [True]

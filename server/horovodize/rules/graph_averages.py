@@ -1,6 +1,6 @@
 """Variables that an operation of a graph mixes with something else, `slow.assign(0.01 * live + 0.99 * slow)`: part of G7.
 
-Which session runs it, and how often, is another matter; so it is said.
+Where sessions run it with each step, the share that stays is raised to the power of the number of ranks; else it is said.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 from horovodize.rules import counted
 from horovodize.rules.annealing import is_one_factor
 from horovodize.rules.draft import Draft
-from horovodize.rules.mixtures import raise_to_power
+from horovodize.rules.mixtures import mix, raise_to_power, shares
 
 _GOES_ON = (
     "this goes on from its last value, and each rank takes size() times fewer steps: where it comes with each step, the share "
@@ -24,7 +24,12 @@ def tell(draft: Draft) -> None:
     for call in (*draft.sites.method_calls("assign"), *draft.module.calls_of(*_ASSIGN)):
         value = _mixture(draft, call)
         if value is not None and draft.once("mixture", call):
-            draft.note("G7", value, _GOES_ON)
+            kept, _ = _set(draft, call)
+            mixes = shares(draft, kept, value) is not None and not _is_of_a_batch(draft, value)
+            if mixes and _is_by_step(draft, call):
+                mix(draft, kept, value)
+            else:
+                draft.note("G7", value, _GOES_ON)
         factor = _shrunk_by(draft, call)
         if factor is None:
             continue
@@ -32,6 +37,18 @@ def tell(draft: Draft) -> None:
             raise_to_power(draft, factor)
         elif draft.once("mixture", call):
             draft.note("G7", factor, _GOES_ON)
+
+
+def _is_of_a_batch(draft: Draft, value: ast.expr) -> bool:
+    """Whether statistics are kept that batches are normalized by, as batch norm's own layers do."""
+    made_of = draft.values.depends([value], 400)
+    return any(isinstance(n, ast.Call) and draft.names.last(n.func) == "moments" for n in made_of)
+
+
+def _is_by_step(draft: Draft, operation: ast.Call) -> bool:
+    """Whether sessions run an operation with each divided step, and not otherwise."""
+    runs = _runs_of(draft, operation)
+    return bool(runs) and all(counted.is_by_step(draft, run) for run in runs)
 
 
 def _runs_of(draft: Draft, operation: ast.Call) -> list[ast.Call]:
