@@ -970,3 +970,32 @@ def test_batches_that_train_are_dealt_whatever_is_measured_by_them(used: str) ->
     loop = f"for i in range(500):\n    held = data.next_batch(32)\n    {used}\n"
     text = plan_of(BUILT + "from helper import data\nkept = []\nsess = tf.Session()\n" + INIT + loop).text
     assert "held = [data.next_batch(32) for _ in range(hvd.size())][hvd.rank()]" in text
+
+
+@pytest.mark.parametrize(
+    "counting", ["tf.assign_add(n, 1)", "n.assign_add(1)", "n.assign(n + 1)", "tf.assign(n, n + 1)"]
+)
+def test_a_count_of_the_programs_own_is_the_same_on_all_ranks(counting: str) -> None:
+    source = textwrap.dedent(
+        f"""\
+        import numpy as np
+        import tensorflow as tf
+        rows = np.ones((800, 4))
+        x = tf.placeholder(tf.float32, [None, 4])
+        n = tf.Variable(0, trainable=False)
+        count = {counting}
+        loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1)))
+        train = tf.train.AdamOptimizer(0.1).minimize(loss)
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            while True:
+                _, done, value = sess.run([train, count, loss], {{x: rows[np.random.randint(0, 800, 16)]}})
+                if END:
+                    break
+        """
+    )
+    assert "if done >= 1000 // hvd.size():\n" in plan_of(source.replace("END", "done >= 1000")).text
+    # near misses: a loss is a rank's own, and so is what adds it up
+    assert "any_rank" in plan_of(source.replace("END", "done >= 1000 or value < 0.1")).text
+    summed = source.replace(counting, "n.assign_add(tf.cast(tf.reduce_sum(x), tf.int32))")
+    assert "if done >= 1000:\n" not in plan_of(summed.replace("END", "done >= 1000")).text

@@ -184,12 +184,11 @@ class Calls:
         return set(self.flow.sites.graph.all_runs) if self.flow.sites.builds_graph else set()
 
     @cached_property
-    def _global_steps(self) -> set[ast.Call]:
-        """The variables that are global steps, however they are made."""
-        return GraphCounts(self.module, self.flow.sites).global_step_variables
+    def _graph_counts(self) -> GraphCounts:
+        return GraphCounts(self.module, self.flow.sites)
 
     def _run(self, step: Step, call: ast.Call, item: Item) -> None:
-        """What a session gives: computed from a rank's rows, but for the global step, and what is restored before training."""
+        """What a session gives: computed from a rank's rows, but for counts of runs, and what is restored before training."""
         fetched: list[ast.AST] = list(call.args[:1])
         first = item.path[0] if item.path else None
         if fetched and isinstance(first, int) and isinstance(fetched[0], (ast.List, ast.Tuple)):
@@ -200,7 +199,12 @@ class Calls:
         names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
         if names and all(name in _STEPS or is_agreed(name) for name in names):
             return
-        if made and self.syntax.loops(call) and self._global_steps.issuperset(made):
+        counts = self._graph_counts
+        if (
+            made
+            and self.syntax.loops(call)
+            and all(n in counts.global_step_variables or counts.counts(n) for n in made)
+        ):
             return  # as all ranks take each step, whatever they began with has been sent to them
         before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
         restored = before_training and bool(self.flow.sites.method_calls("restore"))

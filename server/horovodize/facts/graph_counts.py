@@ -55,6 +55,18 @@ class GraphCounts:
             run for run in self.graph.all_runs if adding & set(self.graph.operations(self.graph.fetches(run)))
         ]
 
+    def counts(self, node: ast.AST) -> bool:
+        """Whether a call makes a variable that only counts runs (all that sets it adds a whole number), or adds to one."""
+        if not isinstance(node, ast.Call):
+            return False
+        variables = [node]
+        if self.module.names.last(node.func) in ("assign", "assign_add"):
+            of_module = (self.module.names.of(node.func) or "").startswith(_MODULE)
+            kept = node.args[0] if of_module and node.args else getattr(node.func, "value", node)
+            variables = [*self.module.values.calls(kept)]
+        found = [list(self.settings(v)) for v in variables]
+        return bool(found) and all(s and all(self._adds(*one) for one in s) for s in found)
+
     def settings(self, made: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
         """The operations that set the variable which a call makes, as (operation, variable, what it is given):
         `v.assign_add(1)`, `tf.assign(v, v + 1)`."""
