@@ -318,8 +318,8 @@ class Counters:
 
     def _added_to(self, call: ast.Call) -> ast.expr | None:
         """The variable that a call adds to, whose new number it gives: of `n = step.assign_add(1)` `step`."""
-        if self.names.of(call.func) == "tensorflow.compat.v1.assign_add":
-            return call.args[0] if call.args else None
+        if self.names.of(call.func) in ("tensorflow.compat.v1.assign", "tensorflow.compat.v1.assign_add"):
+            return call.args[0] if call.args and self.graph_counts.counts(call) else None
         adds = isinstance(call.func, ast.Attribute) and amount_added(call) is not None
         return call.func.value if adds and isinstance(call.func, ast.Attribute) else None
 
