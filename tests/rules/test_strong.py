@@ -382,6 +382,28 @@ def test_a_batch_of_all_rows_of_listed_arrays_is_divided() -> None:
     assert "Adam(0.01 * hvd.size())" in plan_of(LISTED.format("", "32")).text
 
 
+@pytest.mark.parametrize(
+    ("held", "given"),
+    [
+        ("[x, x]", "[share_rows(part) for part in parts]"),
+        ("(x, x)", "[share_rows(part) for part in parts]"),
+        ('{"a": x, "b": x}', "{key: share_rows(part) for key, part in parts.items()}"),
+    ],
+)
+def test_arrays_by_a_name_that_one_batch_holds_are_divided(held: str, given: str) -> None:
+    """They were taken for batches, at size() times the rate."""
+    text = (
+        "import numpy as np\nimport tensorflow as tf\nN = {}\nx = np.random.RandomState(0).rand(N, 4)\nparts = HELD\n"
+        "one, two = tf.keras.Input((4,), name='a'), tf.keras.Input((4,), name='b')\n"
+        "model = tf.keras.Model([one, two], tf.keras.layers.Dense(4)(one + two))\n"
+        "model.compile(tf.keras.optimizers.Adam(0.01), 'mse')\nmodel.fit(parts, x, batch_size=128, epochs=9)\n"
+    ).replace("HELD", held.replace("{", "{{").replace("}", "}}"))
+    plan = plan_of(text.format(128))
+    assert f"fit({given}, share_rows(x), batch_size=128" in plan.text
+    assert "Adam(0.01))" in plan.text
+    assert "Adam(0.01 * hvd.size())" in plan_of(text.format(1280)).text  # near miss: ten batches
+
+
 def test_rows_that_a_sparse_input_joins_stay_whole() -> None:
     text = plan_of(LISTED.format(", sparse=True", "edges.shape[0]")).text
     assert "fit(parts, y, batch_size=edges.shape[0]" in text

@@ -243,20 +243,12 @@ class Steps:
         if takes_sparse(self.module, fed.fit.model):
             return Step(call, Feed.BATCH, call, "rows that belong together")
         one = isinstance(steps, ast.Constant) and steps.value == 1 and fed.y is not None
-        listed = [
-            o.node
-            for e in rows
-            for o in self.module.values.origins(e)
-            if isinstance(o.node, (ast.List, ast.Tuple))
-        ]
-        held = [
-            *rows,
-            *(part for e in listed for part in arrays_in(e)),
-        ]  # `fit(graph, …)` of `graph = [rows, edges]`
+        parts = [part for e in rows for part in self._parts(e)]  # `fit(graph, …)` of `graph = [rows, edges]`
+        held = [*rows, *parts]
         if fed.y is not None and (one or (size is not None and self._one_batch.has_size_of(size, *held))):
             return self._of_all_rows(fed, size or call, rows)
-        counts = {self.shapes.rows(e) for e in rows} - {None}
-        named = fed.kind in (Kind.MAPPING, Kind.ARRAYS) and fed.x in rows
+        counts = {self.shapes.rows(e) for e in parts} - {None}
+        named = fed.kind in (Kind.MAPPING, Kind.ARRAYS) and fed.x in parts
         count = counts.pop() if len(counts) == 1 and not named else None
         batch = self.feeding.kinds.constant(size) if size is not None else 32
         if fed.y is not None and count is not None and batch is not None and count <= batch:
@@ -264,6 +256,12 @@ class Steps:
         if fed.y is None and fed.kind is Kind.UNKNOWN and steps is not None:  # without, it is left whole
             return Step(call, Feed.UNSEEN, fed.x, _PERHAPS_ALL, vague=(fed.x,))
         return Step(call, Feed.BATCH, call, "batches of the rows")
+
+    def _parts(self, e: ast.expr) -> list[ast.expr]:
+        """The arrays of a list that a name stands for: `rows` and `edges` of `graph = [rows, edges]`; else what is given."""
+        made = [o.node for o in self.module.values.origins(e)]
+        whole = made[0] if len(made) == 1 else None
+        return (arrays_in(whole) if isinstance(whole, (ast.List, ast.Tuple, ast.Dict)) else []) or [e]
 
     def _of_all_rows(self, fed: FitFeed, node: ast.AST, rows: tuple[ast.expr, ...]) -> Step:
         over = self.compiled.over(fed.fit.model, rows)

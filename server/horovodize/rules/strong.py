@@ -354,14 +354,19 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         if draft.was(rows, Shared) or _divide_before(draft, rule, step, rows, names, helper):
             continue
         if draft.decide(rows, Shared(rule, Unit.ROWS)):
-            share, closing = f"{draft.helper(helper)}(", ")"
-            if (
-                isinstance(rows, ast.Name)
-                and draft.facts.feeding.kinds.of(rows, with_targets=True) is Kind.ARRAYS
-            ):
-                share, closing = f"[{share}part) for part in ", "]"  # a list of arrays, `fit(graph, …)`
-            edits = Edit.around(draft.module.span(rows), share, closing)
+            share = f"{draft.helper(helper)}("
+            edits = Edit.around(draft.module.span(rows), *_each(draft, rows, share))
             draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
+
+
+def _each(draft: Draft, rows: ast.expr, share: str) -> tuple[str, str]:
+    """What stands around rows; or around a name whose list or dictionary holds several arrays of them."""
+    kind = draft.facts.feeding.kinds.of(rows, with_targets=True) if isinstance(rows, ast.Name) else None
+    if kind is Kind.ARRAYS:  # `fit(graph, …)`
+        return f"[{share}part) for part in ", "]"
+    if kind is Kind.MAPPING:
+        return f"{{key: {share}part) for key, part in ", ".items()}"
+    return share, ")"
 
 
 def _divide_before(draft: Draft, rule: str, step: Step, rows: ast.expr, names: set[str], helper: str) -> bool:
