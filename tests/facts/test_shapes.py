@@ -93,3 +93,39 @@ def test_rows_that_are_seen(source: str, rows: int) -> None:
 )
 def test_rows_that_are_not_seen(source: str) -> None:
     assert rows_of(source) is None
+
+
+SPLIT = "from sklearn.model_selection import train_test_split\nx = np.zeros((30, 4))\n"
+FRAME = "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2, 3], 'b': np.arange(3)})\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("found, rest = train_test_split(x)", 22),  # as scikit-learn: a quarter, rounded up, is kept
+        ("rest, found = train_test_split(x)", 8),
+        ("a, b, found, d = train_test_split(x, x[:, 0], test_size=0.3, random_state=0)", 21),
+        ("a, b, c, found = train_test_split(x, x[:, 0], test_size=5)", 5),
+        ("found, rest = train_test_split(x, train_size=0.5)", 15),
+        ("found, rest = train_test_split(read(), test_size=0.3)", None),
+        ("found, rest = train_test_split(x, test_size=share())", None),
+    ],
+)
+def test_rows_of_a_split(source: str, rows: int | None) -> None:
+    assert rows_of(SPLIT + source) == rows
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("found = frame", 3),
+        ("found = frame['a']", 3),
+        ("found = frame[['a', 'b']].values", 3),
+        ("found = frame['b'].to_numpy()[:2]", 2),
+        ("found = pd.read_csv('rows.csv')['a']", None),
+        ("found = pd.DataFrame({'a': read()})", None),
+        ("found = pd.DataFrame({'a': 0.0}, index=range(9))", None),
+    ],
+)
+def test_rows_of_a_table(source: str, rows: int | None) -> None:
+    assert rows_of(FRAME + source) == rows

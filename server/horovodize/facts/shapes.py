@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from math import ceil, prod
 
+from horovodize.facts.table_shapes import columns, of_frame, of_split
 from horovodize.facts.turn_parts import is_numbers
 from horovodize.summary.kinds import Kinds
 from horovodize.summary.module import Module
@@ -21,7 +22,7 @@ _SAME = frozenset(
     "array asarray constant convert_to_tensor float32 float64 cast sin cos tanh exp log sqrt square abs sign round "
     "zeros_like ones_like full_like asfarray ascontiguousarray power mod".split()
 )
-_SAME_METHODS = frozenset("astype copy clip round numpy".split())
+_SAME_METHODS = frozenset("astype copy clip round numpy to_numpy".split())
 _SHAPED = frozenset("zeros ones empty full random_sample random standard_normal ranf".split())
 _BY_SIZE = frozenset("normal uniform randint choice binomial poisson integers exponential".split())
 # What `tensorflow.keras.datasets` gives: the rows for training and for testing, and the dimensions of a row of each.
@@ -80,7 +81,8 @@ class Shapes:
         found = set[Shape | None]()
         for origin in self.module.values.origins(e):
             if origin.path:
-                found.add(self._of_dataset(origin))
+                split = of_split(self.module, origin, lambda e: self.of(e, depth - 1), self._number)
+                found.add(split or self._of_dataset(origin))
             else:
                 known = isinstance(origin.node, ast.expr)
                 found.add(self._of_expression(origin.node, depth) if known else None)  # type: ignore[arg-type]
@@ -121,7 +123,10 @@ class Shapes:
                 first, second = self.of(left, depth - 1), self.of(right, depth - 1)
                 return (*first[:-1], *second[1:]) if first and second else None
             case ast.Subscript(value=value, slice=index):
-                return self._part(self.of(value, depth - 1), index)
+                whole = self.of(value, depth - 1)
+                return (columns(whole, index) if whole else None) or self._part(whole, index)
+            case ast.Attribute(value=value, attr="values"):
+                return self.of(value, depth - 1)
             case ast.Call():
                 return self._of_call(e, depth)
             case _:
@@ -141,7 +146,7 @@ class Shapes:
                 return self._made(call, last)
             return self._reshaped(own, call.args, depth) if last == "reshape" else None
         if not name.startswith(("numpy.", "tensorflow.")):
-            return None
+            return of_frame(self.module, call, lambda e: self.of(e, depth - 1))
         first = call.args[0] if call.args else None
         if last in _SAME and first is not None:
             shaped = argument(call, "ndmin") or argument(call, "shape")
