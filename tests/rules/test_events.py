@@ -1615,3 +1615,39 @@ RESUMED = LOSS + (
 )
 def test_parentheses_around_a_side(test: str, after: str) -> None:
     assert f"        if {after}:\n" in plan_of(RESUMED.format(test)).text
+
+
+CHOSEN = """\
+import tensorflow as tf
+x = tf.ones((800, 4))
+ds = tf.data.Dataset.from_tensor_slices(x).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+first, then = tf.keras.optimizers.Adam(0.1), tf.keras.optimizers.SGD(0.1)
+opts = {"first": first, "then": then}
+def apply(opt):
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+for e in range(9):
+    for i, a in enumerate(ds):
+        with tf.GradientTape() as t:
+            loss = tf.reduce_mean(model(a) ** 2)
+        grads = t.gradient(loss, model.trainable_variables)
+"""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "        opt = first if i < 60 else then\n        apply(opt)\n",
+        "        opt = opts['first' if i < 60 else 'then']\n        apply(opt)\n",
+        "        if i < 60:\n            apply(first)\n        else:\n            apply(then)\n",
+    ],
+)
+def test_by_which_optimizer_gradients_are_applied(chosen: str) -> None:
+    """This was taken for gradients of several batches that are applied together, and left."""
+    plan = plan_of(CHOSEN + chosen)
+    assert "i < max(1, 60 // hvd.size())" in plan.text
+
+
+def test_gradients_of_several_batches_that_are_applied_together() -> None:
+    gathered = "        if i < 60:\n            continue\n        apply(first)\n"  # a near miss: with the other answer nothing is
+    assert "if i < 60:" in plan_of(CHOSEN + gathered).text

@@ -113,7 +113,10 @@ def _trained_in(draft: Draft, arm: list[ast.stmt]) -> set[ast.AST]:
 
 
 def applies_gathered(draft: Draft, test: ast.expr) -> bool:
-    """Whether what is decided by a test applies gradients that are taken whatever it decides."""
+    """Whether what is decided by a test applies gradients that are taken whatever it decides: not by which optimizer, where
+    one of two applies them in any case."""
+    if _applies_either_way(draft, test):
+        return False
     places = [*decided(draft, test)]
     places += [f for s in places for f in _handed_on(draft, s)]
     runs = [
@@ -128,6 +131,16 @@ def applies_gathered(draft: Draft, test: ast.expr) -> bool:
         and not any(draft.drive.reaches(s, set(update.gradients)) for s in places)
         for update in draft.sites.updates
     )
+
+
+def _applies_either_way(draft: Draft, test: ast.expr) -> bool:
+    """Whether either answer applies them: `opt = adam if step < 200 else sgd`, `if step < 200: adam.apply…` and `else: sgd…`."""
+    for a in draft.syntax.ancestors(test):
+        if isinstance(a, ast.IfExp) and draft.syntax.inside(test, a.test):
+            return not any(isinstance(arm, ast.Constant) and not arm.value for arm in (a.body, a.orelse))
+    statement = draft.syntax.statement(test)
+    arms = (statement.body, statement.orelse) if isinstance(statement, ast.If) else ()
+    return bool(arms) and all(_trained_in(draft, arm) for arm in arms)
 
 
 def turns_of_what_is_shown(draft: Draft, test: ast.expr) -> int:
