@@ -134,7 +134,7 @@ def applies_gathered(draft: Draft, test: ast.expr) -> bool:
 
 
 def _applies_either_way(draft: Draft, test: ast.expr) -> bool:
-    """Whether either answer applies them: `opt = adam if step < 200 else sgd`, `if step < 200: adam.apply…` and `else: sgd…`."""
+    """Whether either answer applies them: `opt = adam if step < 200 else sgd`; `adam.apply…` in one arm, `sgd…` in another."""
     for a in draft.syntax.ancestors(test):
         if isinstance(a, ast.IfExp) and draft.syntax.inside(test, a.test):
             return not any(isinstance(arm, ast.Constant) and not arm.value for arm in (a.body, a.orelse))
