@@ -1649,5 +1649,7 @@ def test_by_which_optimizer_gradients_are_applied(chosen: str) -> None:
 
 
 def test_gradients_of_several_batches_that_are_applied_together() -> None:
-    gathered = "        if i < 60:\n            continue\n        apply(first)\n"  # a near miss: only by one answer
+    gathered = (
+        "        if i < 60:\n            continue\n        apply(first)\n"  # a near miss: only by one answer
+    )
     assert "if i < 60:" in plan_of(CHOSEN + gathered).text

@@ -6,7 +6,7 @@ import ast
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.turn_uses import uses_of
-from horovodize.rules import data, dealt_numbers, generators, loop_exits, strong
+from horovodize.rules import data, dealt_numbers, gathered_batches, generators, loop_exits, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER
@@ -64,7 +64,11 @@ def deal(draft: Draft, driver: Driver, e: ast.expr) -> None:
         strong.leave_loop(draft, driver)
         return
     numbered = draft.facts.dealt.numbered(driver)
-    if _deal_beside(draft, e) or deal_pairs(draft, driver, e, draft.loop_rule):
+    if (
+        gathered_batches.leave(draft, driver, e)
+        or _deal_beside(draft, e)
+        or deal_pairs(draft, driver, e, draft.loop_rule)
+    ):
         return
     if numbered is None and generators.divide_inside(draft, draft.loop_rule, e):
         return data.shuffle_alike(draft, e)

@@ -169,7 +169,7 @@ def keep_number(draft: Draft, loop: Loop) -> None:
     if not games:
         return
     number = _number(draft, loop.iter)
-    if number is None or not _is_come_to_together(draft, loop):
+    if number is None or not is_come_to_together(draft, loop):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
     elif not agree_value(draft, number, draft.loop_rule, _WHAT, _WHY, _AS_LONG, is_reached=True, by="least"):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
@@ -189,7 +189,7 @@ def keep_batches(draft: Draft, loop: ast.For | ast.AsyncFor) -> bool:
     reasons = [r for a in given for part in _parts(a) for r in draft.uniform.number_reasons(part)]
     if not any(isinstance(r, Varies) and r.kind is Source.GAME for r in reasons):
         return False
-    if not _is_come_to_together(draft, loop):
+    if not is_come_to_together(draft, loop):
         draft.refuse("HVD205", loop.iter, _OTHER_NUMBER)
     elif draft.decide(batches, Agreed(draft.loop_rule)):
         edits = Edit.around(draft.module.span(batches), f"{draft.helper('together')}(", ")")
@@ -224,7 +224,7 @@ def _number(draft: Draft, e: ast.expr) -> ast.expr | None:
     return own[0] if len(own) == 1 else None
 
 
-def _is_come_to_together(draft: Draft, loop: Loop) -> bool:
+def is_come_to_together(draft: Draft, loop: Loop) -> bool:
     """Whether all ranks come to a loop equally often, once their tests are agreed on."""
     if draft.drive.in_traced(loop):
         return False
@@ -236,4 +236,4 @@ def _is_come_to_together(draft: Draft, loop: Loop) -> bool:
     return True
 
 
-__all__ = ["OTHER_STEPS", "agree_on_step", "keep", "keep_number"]
+__all__ = ["OTHER_STEPS", "agree_on_step", "is_come_to_together", "keep", "keep_number"]

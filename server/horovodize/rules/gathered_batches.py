@@ -1,0 +1,74 @@
+"""Loops over batches that a loop which is divided has gathered, `if loss > 1: hard.append(batch)`: part of G4.
+
+They are a rank's own rows already, and are not dealt out once more. Where each rank gathers another number of them, by what it
+computes, all ranks leave the loop together."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.answers import Varies
+from horovodize.rules import counted
+from horovodize.rules.decisions import Shared, Unit
+from horovodize.rules.draft import Draft
+from horovodize.rules.reached_together import is_come_to_together
+from horovodize.source import Edit
+from horovodize.summary.feeding import Driver
+
+_WHAT = "Take equally many batches on all ranks"
+_WHY = "Ranks that take different numbers of steps wait for each other forever."
+_OTHER_NUMBER = (
+    "each rank gathers another number of these, by values of its own, and ranks would wait for each other forever; take a "
+    "fixed number of steps"
+)
+_UNTIL_ONE_ENDS = (
+    "each rank gathers these by values of its own, and another number of them: now all of them stop where one has none "
+    "left"
+)
+_ADDING = ("append", "appendleft", "extend", "insert")
+
+
+def leave(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
+    """Leaves such batches to their rank; whether they are such. Refuses where ranks would wait for each other."""
+    if not _is_gathered(draft, driver, batches):
+        return False
+    varies = any(isinstance(r, Varies) for r in draft.uniform.number_reasons(batches))
+    if not draft.decide(batches, Shared(draft.loop_rule, Unit.STEPS)) or not varies:
+        return True
+    if draft.in_graph or not is_come_to_together(draft, driver.loop):
+        draft.refuse("HVD205", batches, _OTHER_NUMBER)
+    else:
+        edits = Edit.around(draft.module.span(batches), f"{draft.helper('together')}(", ")")
+        draft.change(draft.loop_rule, batches, _WHAT, _WHY, edits, _UNTIL_ONE_ENDS)
+    return True
+
+
+def _is_gathered(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
+    """Whether something is a list that begins empty, and that only loops which are divided add to."""
+    if not isinstance(batches, (ast.Name, ast.Attribute)):
+        return False
+    made = {o.node for o in draft.values.origins(batches)}
+    adding = [
+        call
+        for call in draft.module.calls_called(*_ADDING)
+        if isinstance(call.func, ast.Attribute)
+        and made & {o.node for o in draft.values.origins(call.func.value)}
+    ]
+    others = [d for d in draft.facts.feeding.drivers if d.loop is not driver.loop]
+    return bool(made) and bool(adding) and all(map(_is_empty, made)) and all(
+        any(draft.syntax.inside(call, d.loop) and counted.is_divided(draft, d) for d in others)
+        and not draft.syntax.inside(call, driver.loop)
+        for call in adding
+    )  # fmt: skip
+
+
+def _is_empty(made: ast.AST) -> bool:
+    """`[]`, `list()`, `deque(maxlen=50)`"""
+    if isinstance(made, ast.Call):
+        func = made.func
+        called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        return called in ("list", "deque") and not made.args
+    return isinstance(made, ast.List) and not made.elts
+
+
+__all__ = ["leave"]
