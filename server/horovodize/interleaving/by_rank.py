@@ -12,6 +12,7 @@ from typing import Any
 from horovodize.facts.answers import Uniform
 from horovodize.facts.facts import Facts
 from horovodize.facts.rank_tests import RankTests
+from horovodize.interleaving.compared import COMPARISONS
 from horovodize.summary.names import Names
 from horovodize.summary.syntax import position
 
@@ -25,12 +26,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
 }
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    **COMPARISONS,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from horovodize.summary.binding import Binding
 from horovodize.summary.scopes import Scopes
 
-_COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -49,5 +49,5 @@ class ComparedNumbers:
                 left=ast.Name() as name, ops=[op], comparators=[ast.Constant(value=int() as number)]
             ):
                 bound = frozenset(self.scopes.reaching(name))
-                if type(op) in _COMPARED and bound and all(b.kind == "assign" for b in bound):
-                    yield bound, _COMPARED[type(op)], number
+                if type(op) in COMPARISONS and bound and all(b.kind == "assign" for b in bound):
+                    yield bound, COMPARISONS[type(op)], number
