@@ -63,6 +63,21 @@ def test_what_all_ranks_gather_alike_is_dealt_out(gathered: str) -> None:
     assert "for a, b in shard_batches(kept):" in plan.text
 
 
+@pytest.mark.parametrize(
+    "gathered",
+    [
+        "for i in range(0, 800, 16):\n    step(x[i:i + 16], y[i:i + 16])\n    order.append(i)\n",
+        "for i, (a, b) in enumerate(ds):\n    step(a, b)\n    order.append(i)\n",
+        "for i in range(500):\n    k = np.random.randint(0, 800, 16)\n    step(tf.gather(x, k), tf.gather(y, k))\n"
+        "    order.append(i)\n",
+    ],
+)
+def test_numbers_of_turns_are_no_batches(gathered: str) -> None:
+    """Ranks may gather the same ones, and then all of them would train on the same rows."""
+    loop = "for i in order:\n    step(x[i:i + 16], y[i:i + 16])\n"
+    assert "for i in shard_batches(order):" in plan_of(HEAD + "order = []\n" + gathered + loop).text
+
+
 GRAPH = """\
 import numpy as np
 import tensorflow as tf

@@ -13,7 +13,7 @@ from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.reached_together import is_come_to_together
 from horovodize.source import Edit
-from horovodize.summary.feeding import Driver
+from horovodize.summary.feeding import Driver, Kind
 
 _WHAT = "Take equally many batches on all ranks"
 _WHY = "Ranks that take different numbers of steps wait for each other forever."
@@ -30,9 +30,9 @@ _ADDING = ("append", "appendleft", "extend", "insert")
 
 def leave(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
     """Leaves such batches to their rank; whether they are such. Refuses where ranks would wait for each other."""
-    if not _is_gathered(draft, driver, batches):
-        return False
     varies = any(isinstance(r, Varies) for r in draft.uniform.number_reasons(batches))
+    if not _is_gathered(draft, driver, batches, varies):
+        return False
     if not draft.decide(batches, Shared(draft.loop_rule, Unit.STEPS)) or not varies:
         return True
     if draft.in_graph or not is_come_to_together(draft, driver.loop):
@@ -43,8 +43,9 @@ def leave(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
     return True
 
 
-def _is_gathered(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
-    """Whether something is a list that begins empty, and that only loops which are divided add to."""
+def _is_gathered(draft: Draft, driver: Driver, batches: ast.expr, varies: bool) -> bool:
+    """Whether something is a list that begins empty, and that only loops which are divided add to. varies: whether ranks add
+    other numbers of items to it"""
     if not isinstance(batches, (ast.Name, ast.Attribute)):
         return False
     made = {o.node for o in draft.values.origins(batches)}
@@ -56,10 +57,30 @@ def _is_gathered(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
     ]
     others = [d for d in draft.facts.feeding.drivers if d.loop is not driver.loop]
     return bool(made) and bool(adding) and all(map(_is_empty, made)) and all(
-        any(draft.syntax.inside(call, d.loop) and counted.is_divided(draft, d) for d in others)
+        any(_holds_a_batch(draft, call, d, varies) and counted.is_divided(draft, d) for d in others)
         and not draft.syntax.inside(call, driver.loop)
         for call in adding
     )  # fmt: skip
+
+
+def _holds_a_batch(draft: Draft, call: ast.Call, driver: Driver, varies: bool) -> bool:
+    """Whether what is gathered is what a loop brings in its turn: not the number of the turn, which ranks may share. Rows that
+    are selected by that number count where ranks select other numbers of them, and would wait for each other."""
+    brought = [
+        n for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name) and _is_brought(draft, n, driver)
+    ]
+    if not draft.syntax.inside(call, driver.loop):
+        return False
+    return any(
+        varies and any(isinstance(p, ast.Subscript) for p in draft.syntax.ancestors(n) if draft.syntax.inside(p, call))
+        if driver.kind is Kind.RANGE or draft.facts.counters.of(n) is not None
+        else True
+        for n in brought
+    )  # fmt: skip
+
+
+def _is_brought(draft: Draft, name: ast.Name, driver: Driver) -> bool:
+    return any(b.kind == "item" and b.statement is driver.loop for b in draft.module.scopes.reaching(name))
 
 
 def _is_empty(made: ast.AST) -> bool:
