@@ -100,3 +100,45 @@ with tf.Session() as sess:
 
 def test_sessions_that_would_wait_are_refused() -> None:
     refused(GRAPH, "HVD205", "gathers another number")
+
+
+IN_TURNS = """\
+pool = []
+for e in range(3):
+    {begin}
+    for {item} in {data}:
+        {add}
+        if len(pool) == 4:
+            for a, b in pool:
+                step(a, b)
+            pool = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("item", "data", "add", "divided"),
+    [
+        ("a, b", "ds", "pool.append((a, b))", ".shard(hvd.size(), hvd.rank())"),
+        ("batch", "ds", "pool.append((batch[0] * 2, batch[1]))", ".shard(hvd.size(), hvd.rank())"),
+        ("i", "range(0, 800, 8)", "pool.append((x[i:i + 8], y[i:i + 8]))", "in shard(range(0, 800, 8)):"),
+    ],
+)
+@pytest.mark.parametrize("begin", ["pass", "pool = []"])
+def test_the_loop_that_gathers_a_few_is_divided(
+    item: str, data: str, add: str, divided: str, begin: str
+) -> None:
+    """Every rank read all batches, and the few were dealt out: eight ranks took as many steps as four."""
+    plan = plan_of(HEAD + IN_TURNS.format(item=item, data=data, add=add, begin=begin))
+    assert divided in plan.text
+    assert "            for a, b in pool:\n" in plan.text
+    assert not plan.to_confirm
+    seldom = any("may no longer have" in note.message for note in plan.notes)
+    assert seldom == (begin == "pool = []")  # what is left of an epoch waits for the next one
+
+
+def test_a_few_that_are_chosen_by_what_a_rank_computes_are_dealt_out() -> None:
+    """Ranks would gather other numbers of them."""
+    body = IN_TURNS.format(
+        item="a, b", data="ds", add="if float(model(a)[0, 0]) > 1: pool.append((a, b))", begin="pass"
+    )
+    assert "for a, b in shard_batches(pool):" in plan_of(HEAD + body).text

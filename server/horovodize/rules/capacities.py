@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import counted, guarded
+from horovodize.rules import counted, gathered_batches, guarded
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
 from horovodize.rules.thresholds import WHAT, WHY
@@ -72,7 +72,10 @@ def waits(draft: Draft, test: ast.expr, held: ast.expr, bound: ast.expr, operato
         return False
     memory = held.args[0]
     known = draft.facts.feeding.kinds.constant(bound)
-    if not isinstance(memory, (ast.Name, ast.Attribute)) or (known is not None and known <= guarded.FEW):
+    if not isinstance(memory, (ast.Name, ast.Attribute)):
+        return False
+    gathered_batches.tell_of_few(draft, test, memory, bound)
+    if known is not None and known <= guarded.FEW:
         return False
     if not guarded.trains(draft, test) or not counted.is_whole(draft, bound):
         return False

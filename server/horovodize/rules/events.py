@@ -54,6 +54,7 @@ from horovodize.rules import (
     epoch_counts,
     epochs_of_steps,
     event_numbers,
+    gathered_batches,
     guarded,
     handed_functions,
     lengths,
@@ -86,10 +87,6 @@ _RATIO = (
     "updates, divide the number by the number of ranks"
 )
 _PERHAPS = "it can't be seen what `{}` is: this is right if it counts the steps of training"
-_SELDOM = (
-    "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
-    "the number smaller there"
-)
 _CHANGING = (
     "a rank takes size() times fewer steps, and the number that they are compared with here changes; compare the steps of all "
     "ranks, `step * hvd.size()`, by `>=`"
@@ -264,7 +261,7 @@ def _every(
         if known is None:
             draft.note("G5", test, _RATIO)
         elif _waits(draft, modulo, rest):
-            draft.note("G5", test, _SELDOM.format(known))
+            draft.note("G5", test, gathered_batches.SELDOM.format(known))
         return
     number = _dividend(modulo)
     around = nested.outer(draft, test, number)

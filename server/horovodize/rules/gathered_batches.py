@@ -14,6 +14,8 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.reached_together import is_come_to_together
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.gathered_in_turns import additions
+from horovodize.summary.syntax import LOOPS
 
 _WHAT = "Take equally many batches on all ranks"
 _WHY = "Ranks that take different numbers of steps wait for each other forever."
@@ -25,7 +27,11 @@ _UNTIL_ONE_ENDS = (
     "each rank gathers these by values of its own, and another number of them: now all of them stop where one has none "
     "left"
 )
-_ADDING = ("append", "appendleft", "extend", "insert")
+
+SELDOM = (
+    "this comes once in {} batches of a rank, which an epoch may no longer have on many ranks: then nothing is trained; make "
+    "the number smaller there"
+)
 
 
 def leave(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
@@ -43,20 +49,36 @@ def leave(draft: Draft, driver: Driver, batches: ast.expr) -> bool:
     return True
 
 
+def tell_of_few(draft: Draft, test: ast.expr, held: ast.expr, bound: ast.expr) -> None:
+    """Says where a list that begins again in each epoch may never get as many batches as training waits for."""
+    branch = draft.syntax.statement(test)
+    loops = (n for n in ast.walk(branch) if isinstance(n, ast.For)) if isinstance(branch, ast.If) else ()
+    if not any(ast.dump(loop.iter) == ast.dump(held) for loop in loops):
+        return
+    adding = additions(draft.facts.feeding, held)
+    for driver in (
+        d for d in draft.facts.feeding.drivers if any(draft.syntax.inside(a, d.loop) for a in adding)
+    ):
+        begun = [
+            b.statement
+            for b in draft.values.bindings(held)
+            if not draft.syntax.inside(b.statement, driver.loop)
+        ]
+        around = [a for a in draft.syntax.ancestors(driver.loop) if isinstance(a, LOOPS)]
+        if counted.is_divided(draft, driver) and any(
+            draft.syntax.inside(s, a) for s in begun for a in around
+        ):
+            draft.note("G5", test, SELDOM.format(draft.module.text(bound)))
+
+
 def _is_gathered(draft: Draft, driver: Driver, batches: ast.expr, varies: bool) -> bool:
     """Whether something is a list that begins empty, and that only loops which are divided add to. varies: whether ranks add
     other numbers of items to it"""
     if not isinstance(batches, (ast.Name, ast.Attribute)):
         return False
-    made = {o.node for o in draft.values.origins(batches)}
-    adding = [
-        call
-        for call in draft.module.calls_called(*_ADDING)
-        if isinstance(call.func, ast.Attribute)
-        and made & {o.node for o in draft.values.origins(call.func.value)}
-    ]
+    adding = additions(draft.facts.feeding, batches)
     others = [d for d in draft.facts.feeding.drivers if d.loop is not driver.loop]
-    return bool(made) and bool(adding) and all(map(_is_empty, made)) and all(
+    return bool(adding) and all(
         any(_holds_a_batch(draft, call, d, varies) and counted.is_divided(draft, d) for d in others)
         and not draft.syntax.inside(call, driver.loop)
         for call in adding
@@ -81,15 +103,6 @@ def _holds_a_batch(draft: Draft, call: ast.Call, driver: Driver, varies: bool) -
 
 def _is_brought(draft: Draft, name: ast.Name, driver: Driver) -> bool:
     return any(b.kind == "item" and b.statement is driver.loop for b in draft.module.scopes.reaching(name))
-
-
-def _is_empty(made: ast.AST) -> bool:
-    """`[]`, `list()`, `deque(maxlen=50)`"""
-    if isinstance(made, ast.Call):
-        func = made.func
-        called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        return called in ("list", "deque") and not made.args
-    return isinstance(made, ast.List) and not made.elts
 
 
 __all__ = ["leave"]

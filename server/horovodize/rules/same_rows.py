@@ -16,6 +16,7 @@ from horovodize.rules.decisions import Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Driver
+from horovodize.summary.gathered_in_turns import additions
 from horovodize.summary.syntax import FUNCTIONS, argument, arguments
 
 _WHAT = "Check which rows each rank trains on"
@@ -81,13 +82,21 @@ def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     """Whether a value is surely the same on every rank, and no rule has made it a rank's own."""
     if not isinstance(draft.uniform.of_values.of(e), Uniform):
         return False
-    made_of = set(draft.values.depends([e], _LIMIT))
+    made_of = _made_of(draft, e)
     if len(made_of) >= _LIMIT:
         return False
     calls = [n for n in made_of if isinstance(n, ast.Call)]
     if any(_is_drawn_in(draft, driver, c) or _is_of_drawing_generator(draft, c) for c in calls):
         return False  # the rules for seeds see to it
     return not _is_made_own(draft, made_of)
+
+
+def _made_of(draft: Draft, e: ast.expr) -> set[ast.AST]:
+    """What a value is made of; where it comes out of a list that begins empty, also what is added to that."""
+    made_of = set(draft.values.depends([e], _LIMIT))
+    lists = [n for n in made_of if isinstance(n, ast.Name)]
+    added = [a for n in lists for call in additions(feeding(draft), n) for a in call.args]
+    return made_of | set(draft.values.depends(added, _LIMIT)) if added else made_of
 
 
 def _is_made_own(draft: Draft, made_of: set[ast.AST]) -> bool:

@@ -15,6 +15,7 @@ from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.comparisons import faced
 from horovodize.summary.dataset_methods import ONCE
+from horovodize.summary.gathered_in_turns import is_gathered_around
 from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
@@ -141,7 +142,7 @@ class Feeding:
         """The next loop around one that only counts how often a step is repeated: where several such loops take turns in it
         (`for _ in range(k): …` for the generator, then for its critic), how often each does is a proportion that stays, and
         the loop around counts the rounds. How many batches there are is counted by dividing something, or by a length."""
-        if not around or self._iterates_data(loop) or is_indexed(self, loop) or isinstance(loop, ast.While):
+        if not around or self.is_over_data(loop) or isinstance(loop, ast.While):
             return []
         nearest = max(around, key=lambda o: (o.lineno, o.col_offset))
         inside = self.syntax.inside(loop, nearest)
@@ -163,7 +164,7 @@ class Feeding:
         function = self.syntax.function(loop)
         if function is None or isinstance(loop, ast.While):
             return False
-        if self._iterates_data(loop) or is_indexed(self, loop) or self._is_by_rows(loop):
+        if self.is_over_data(loop) or self._is_by_rows(loop):
             return False
         driven = {step for steps in chosen.values() for step in steps}
         beside = [s for s in self._steps() if s not in driven and self.syntax.function(s) is function]
@@ -195,7 +196,9 @@ class Feeding:
         for i, loop in enumerate(loops):
             if self._chooses_step(loop):
                 continue
-            if self._iterates_data(loop) or is_indexed(self, loop):
+            if is_gathered_around(self, loop, loops[i + 1 :]):
+                continue
+            if self.is_over_data(loop):
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
             goes_on = (isinstance(loop, ast.While) or not small) and selects_as_it_goes_on(self, loop)
@@ -291,6 +294,10 @@ class Feeding:
             if isinstance(n, ast.Attribute) and n.attr in _OF_MODELS and names_in(n.value) & targets:
                 return False
         return any(not targets.isdisjoint(names_in(s)) for s in loop.body)
+
+    def is_over_data(self, loop: Loop) -> bool:
+        """Whether a loop's variable is the data of a step, or selects it."""
+        return self._iterates_data(loop) or is_indexed(self, loop)
 
     def _draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
