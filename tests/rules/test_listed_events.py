@@ -22,7 +22,7 @@ LOOP = "for i, (x, y) in enumerate(ds.take(1000)):\n    step(x, y)\n"
         (
             "",
             "    for k in (300, 600):\n        if i >= k:\n            keep(k)\n",
-            "        if i >= (k and max(1, k // hvd.size())):\n            keep(k)\n",
+            "        if i * hvd.size() >= k:\n            keep(k)\n",
         ),
     ],
 )

@@ -92,6 +92,7 @@ _CHANGING = (
     "ranks, `step * hvd.size()`, by `>=`"
 )
 _CASES = "these cases count a rank's steps, and can't be divided as they stand; write them as `if`, or divide the numbers"
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _MODULO = {"mod", "floormod", "remainder"}
 _COMPARING = {"equal": ast.Eq(), "not_equal": ast.NotEq(), "greater": ast.Gt(), "greater_equal": ast.GtE(),
               "less": ast.Lt(), "less_equal": ast.LtE()}  # fmt: skip
@@ -357,7 +358,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         unseen_counts.ask(draft, test)
     if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
         return
-    if len(bounds) == 1 and thresholds.changes(draft, bounds[0]):
+    listed = isinstance(operator, _ORDER) and len(bounds) == 1 and _is_listed(draft, bounds[0])
+    if listed or (len(bounds) == 1 and thresholds.changes(draft, bounds[0])):
         _at_changing(draft, test, number, operator)
         return
     if not bounds or not all(_is_bound(draft, b) or _is_listed(draft, b) for b in bounds):
@@ -371,7 +373,7 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     later = [
         b for b, number in zip(bounds, known, strict=True) if number != 0
     ]  # the first step stays the first
-    exact = not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    exact = not isinstance(operator, _ORDER)
     if exact and scales.goes_on(draft, number) != "1":
         _at_scaled(draft, test, number, later)
         return
@@ -395,9 +397,9 @@ def _at_scaled(draft: Draft, test: ast.expr, number: ast.expr, bounds: list[ast.
 
 
 def _at_changing(draft: Draft, test: ast.expr, number: ast.expr, operator: ast.cmpop) -> None:
-    """`step >= period`, where `period *= 2` follows: the count is told the steps of all ranks."""
+    """`step >= period`, where `period *= 2` follows, or one of a list follows: the count is told the steps of all ranks."""
     reads = [read for read, _ in draft.facts.counters.reads(number) if counted.of(draft, read) is not None]
-    if not isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+    if not isinstance(operator, _ORDER):
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _CHANGING)
         return
     for read in reads:
