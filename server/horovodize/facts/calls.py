@@ -13,6 +13,7 @@ from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES
+from horovodize.facts.presence import BUILT_IN, PRESENCE, gives_a_number
 from horovodize.facts.sent_variables import follows, sendings
 from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
@@ -88,8 +89,6 @@ _JOINING = (
     "numpy.vstack",
     "tensorflow.concat",
 )
-_OF_TENSORS = ("tensorflow.keras.layers.", "tensorflow.keras.ops.")
-PRESENCE = "is there"  # as a part of a value: whether it is anything but None
 _ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
 
 
@@ -114,7 +113,7 @@ class Calls:
             step.ask_all(self._arguments(call))
         elif self._follow(step, call, item):
             pass
-        elif item.path == (PRESENCE,) and self._makes_tensor(call):
+        elif item.path == (PRESENCE,) and self._is_there(call):
             pass  # whatever it is given
         elif self._is_computing(call):
             step.varies(Source.ROWS, call)
@@ -225,9 +224,9 @@ class Calls:
         made = [self.values.made_by(c) for c in self.values.calls(call.func) if c is not call]
         return any(_COMPUTES & names or any(n.startswith(_LOSSES) for n in names) for names in made)
 
-    def _makes_tensor(self, call: ast.Call) -> bool:
-        """Whether a call gives what a model, a layer, a metric or a loss computes, or what one of Keras' functions does."""
-        return self._is_computed_by(call) or (self.names.of(call.func) or "").startswith(_OF_TENSORS)
+    def _is_there(self, call: ast.Call) -> bool:
+        own = self._is_computed_by(call) or self.flow.is_builtin(call.func, *BUILT_IN)
+        return own or gives_a_number(call, self.names.of(call.func))
 
     # ------------------------------------------------------------------ of libraries
 

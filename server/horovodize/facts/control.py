@@ -7,8 +7,8 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from horovodize.facts.calls import PRESENCE
 from horovodize.facts.exits import exits, skips, tests
+from horovodize.facts.presence import PRESENCE
 from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, ENDS_OF_PROGRAM, SHARED_FAILURES, Source
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding

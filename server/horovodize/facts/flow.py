@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from horovodize.facts import fields, records
 from horovodize.facts.answers import Unknown, Varies
-from horovodize.facts.calls import PRESENCE, Calls
+from horovodize.facts.calls import Calls
 from horovodize.facts.class_attributes import of_class
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
+from horovodize.facts.presence import NEVER_NONE, PRESENCE
 from horovodize.facts.signals import Signals
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.facts.thread_changes import ThreadChanges
@@ -100,6 +101,8 @@ class Flow:
 
     def step(self, item: Item) -> Step:
         step, node = Step(), item.node
+        if item.path == (PRESENCE,) and isinstance(node, NEVER_NONE):
+            return step
         match node:
             case ast.Name():
                 self._name(step, node, item)

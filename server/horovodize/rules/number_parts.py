@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
+from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import Draft
 
 _PLAIN = {"float", "abs", "min", "max", "minimum", "maximum", "round", "numpy", "item"}
@@ -15,8 +16,9 @@ Held: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
 
 
 def leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool]]:
-    """The values that an expression computes with, and whether each is a number."""
-    found, todo = list[tuple[ast.expr, bool]](), [(e, number)]
+    """The values that an expression computes with, and whether each is a number. Whether there is one, `best is not None`, is
+    the same on all ranks once they agree on the others."""
+    found, asked, todo = list[tuple[ast.expr, bool]](), list[ast.Compare](), [(e, number)]
     while todo:
         n, is_number = todo.pop()
         if isinstance(n, ast.Call) and _computes(draft, n) and draft.values.callee(n) is None:
@@ -24,13 +26,16 @@ def leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool
             todo += [(part, is_number) for part in (*of, *n.args)]
         elif isinstance(n, ast.Call) and (each := _each(draft, n)) is not None:
             todo.append((each, False))
+        elif isinstance(n, ast.Compare) and _asks_for_none(n):
+            asked.append(n)
         elif isinstance(n, _VALUES):
             several = isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
             found.append((n, is_number and not several))
         else:
             counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(n)
             todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
-    return found
+    others = {reason.where for leaf, _ in found for reason in differing(draft, leaf)}
+    return found + [(n.left, False) for n in asked if {r.where for r in differing(draft, n)} - others]
 
 
 def held_in(e: ast.expr) -> list[Held]:
@@ -70,11 +75,12 @@ def _computes(draft: Draft, call: ast.Call) -> bool:
 
 
 def _is_of_numbers(e: ast.expr) -> bool:
-    """`mean < best`, `best is not None`"""
-    if not isinstance(e, ast.Compare):
-        return False
-    is_set = isinstance(e.comparators[0], ast.Constant) and e.comparators[0].value is None
-    return is_set or all(isinstance(op, _ORDER) for op in e.ops)
+    """`mean < best`"""
+    return isinstance(e, ast.Compare) and all(isinstance(op, _ORDER) for op in e.ops)
+
+
+def _asks_for_none(test: ast.Compare) -> bool:
+    return isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None
 
 
 def is_item(e: ast.expr) -> bool:
