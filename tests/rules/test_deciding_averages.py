@@ -56,6 +56,21 @@ def test_ranks_stop_by_the_mean_of_their_averages(begun: str, moved: str, after:
     assert "    if mean_over_ranks(mean) < 0.01:\n" in text
 
 
+def test_a_list_may_stand_in_a_dictionary() -> None:
+    """The losses of twice as many rows were looked at by two ranks."""
+    kept = "log['loss'].append(float(loss))"
+    text = plan_of(
+        "log = {'loss': []}\n" + LOOP.format("1.0", kept, "np.mean(log['loss'][-40:]) < 0.01")
+    ).text
+    assert "if mean_over_ranks(np.mean(log['loss'][-max(1, 40 // hvd.size()):])) < 0.01:\n" in text
+
+
+def test_a_loss_may_be_averaged_where_it_is_read() -> None:
+    """The rank with the smallest loss stopped all."""
+    text = plan_of(LOOP.format("1.0", "value = tf.reduce_mean(loss)", "value < 0.01")).text
+    assert "if mean_over_ranks(value) < 0.01:\n" in text
+
+
 def test_the_last_losses_are_those_of_as_many_rows() -> None:
     text = plan_of(LOOP.format("1.0", "pass", "len(losses) > 40 and np.mean(losses[-40:]) < 0.01")).text
     last = "max(1, 40 // hvd.size())"

@@ -16,7 +16,7 @@ from horovodize.rules.deciding_losses import is_trained
 from horovodize.rules.draft import Draft
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY, is_moving_average, mix_number
-from horovodize.rules.number_parts import leaves
+from horovodize.rules.number_parts import Held, is_item, leaves
 from horovodize.rules.shares import feeding
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop, position
@@ -71,13 +71,17 @@ def _tests(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
     yield from dict.fromkeys([*ends, *sorted(settled, key=position)])
 
 
-def _window(draft: Draft, e: ast.expr) -> tuple[ast.expr, list[ast.Constant]] | None:
+def _window(draft: Draft, e: ast.expr) -> tuple[Held, list[ast.Constant]] | None:
     """The list, and how many of its last, of `np.mean(losses[-40:])` where each step appends one, or of those before the last,
     `losses[-80:-40]`; None for anything else."""
     if not isinstance(e, ast.Call) or draft.names.last(e.func) not in _MEANS or len(e.args) != 1:
         return None
     match e.args[0]:
-        case ast.Subscript(value=ast.Name() | ast.Attribute() as held, slice=ast.Slice(step=None) as part):
+        case ast.Subscript(
+            value=ast.Name() | ast.Attribute() | ast.Subscript() as held, slice=ast.Slice(step=None) as part
+        ):
+            if isinstance(held, ast.Subscript) and not is_item(held):
+                return None
             ends = [_of_last(end) for end in (part.lower, part.upper) if end is not None]
             numbers = [n for n in ends if n is not None]
             grows = growing(draft, held)
@@ -96,9 +100,9 @@ def _of_last(end: ast.expr) -> ast.Constant | None:
     return None
 
 
-def _look_at_as_many(draft: Draft, test: ast.expr, held: ast.expr, last: list[ast.Constant]) -> None:
+def _look_at_as_many(draft: Draft, test: ast.expr, held: Held, last: list[ast.Constant]) -> None:
     """The last steps of a rank that stand for as many rows, and the tests of whether there are so many yet."""
-    if not counted.is_by_step(draft, growing(draft, held)[0]):  # type: ignore[arg-type]
+    if not counted.is_by_step(draft, growing(draft, held)[0]):
         return
     tested = [
         n.comparators[0]

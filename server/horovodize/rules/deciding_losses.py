@@ -12,6 +12,8 @@ import ast
 from horovodize.facts.over_rows import Over
 from horovodize.rules.draft import Draft
 
+_MEANS = ("tensorflow.reduce_mean", "tensorflow.math.reduce_mean", "numpy.mean")
+
 
 def is_trained(draft: Draft, e: ast.expr) -> bool:
     """Whether a number is the loss of a step, a mean over the rows of its batch; before the first step, a number."""
@@ -27,13 +29,15 @@ def is_trained(draft: Draft, e: ast.expr) -> bool:
 
 
 def _made_of(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.AST]:
-    """Where a number comes from, also by `float(loss)` and `loss.numpy()`."""
+    """Where a number comes from, also by `float(loss)`, `loss.numpy()` and `tf.reduce_mean(loss)`."""
     found = list[ast.AST]()
     for o in draft.values.origins(e):
         match o.node:
             case ast.Call(func=ast.Name(id="float"), args=[inner]) if depth:
                 found += _made_of(draft, inner, depth - 1)
             case ast.Call(func=ast.Attribute(value=inner, attr="numpy" | "item"), args=[]) if depth:
+                found += _made_of(draft, inner, depth - 1)
+            case ast.Call(func=func, args=[inner]) if depth and draft.names.of(func) in _MEANS:
                 found += _made_of(draft, inner, depth - 1)
             case node:
                 found.append(node)
