@@ -17,31 +17,35 @@ _MEANS = ("tensorflow.reduce_mean", "tensorflow.math.reduce_mean", "numpy.mean")
 
 def is_trained(draft: Draft, e: ast.expr) -> bool:
     """Whether a number is the loss of a step, a mean over the rows of its batch; before the first step, a number."""
-    run = draft.facts.counters.fetched.run_of(e)
-    given = _made_of(draft, run[1] if run is not None else e)
     trained = set[ast.AST]()
     for site in _sites(draft):
         if Over.MEAN in (draft.facts.batches.of(site).over, draft.facts.steps.of(site).over):
             losses = draft.facts.steps.losses_of(site)
             trained |= {o.node for loss in losses for o in draft.values.origins(loss) if not o.path}
+    run = draft.facts.counters.fetched.run_of(e)
+    given = _made_of(draft, run[1] if run is not None else e, trained)
     measured = [n for n in given if not isinstance(n, ast.Constant)]
     return bool(measured) and trained.issuperset(measured)
 
 
-def _made_of(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.AST]:
+def _made_of(draft: Draft, e: ast.expr, losses: set[ast.AST], depth: int = 3) -> list[ast.AST]:
     """Where a number comes from, also by `float(loss)`, `loss.numpy()` and `tf.reduce_mean(loss)`."""
     found = list[ast.AST]()
     for o in draft.values.origins(e):
-        match o.node:
-            case ast.Call(func=ast.Name(id="float"), args=[inner]) if depth:
-                found += _made_of(draft, inner, depth - 1)
-            case ast.Call(func=ast.Attribute(value=inner, attr="numpy" | "item"), args=[]) if depth:
-                found += _made_of(draft, inner, depth - 1)
-            case ast.Call(func=func, args=[inner]) if depth and draft.names.of(func) in _MEANS:
-                found += _made_of(draft, inner, depth - 1)
-            case node:
-                found.append(node)
+        inner = _inner(draft, o.node) if depth and o.node not in losses else None
+        found += _made_of(draft, inner, losses, depth - 1) if inner is not None else [o.node]
     return found
+
+
+def _inner(draft: Draft, made: ast.AST) -> ast.expr | None:
+    match made:
+        case ast.Call(func=ast.Name(id="float"), args=[inner]):
+            return inner
+        case ast.Call(func=ast.Attribute(value=inner, attr="numpy" | "item"), args=[]):
+            return inner
+        case ast.Call(func=func, args=[inner]) if draft.names.of(func) in _MEANS:
+            return inner
+    return None
 
 
 def _sites(draft: Draft) -> list[ast.Call]:
