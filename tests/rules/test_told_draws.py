@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from horovodize.rules.helpers import _ONE_STREAM, HELPERS
+from horovodize.rules.helpers import HELPERS, ONE_STREAM
 
 from .dividing import TAPE, Rank, divide
 from .pairs import plan_of
@@ -125,7 +125,7 @@ def test_what_is_drawn_in_each_turn_is_not_sent() -> None:
 
 
 def one_stream(rank: int, size: int) -> Any:
-    lines = [line.format(name="alike", quote="'", seed="11") for line in _ONE_STREAM]
+    lines = [line.format(name="alike", quote="'", seed="11") for line in ONE_STREAM]
     scope: dict[str, Any] = {"hvd": Rank(rank, size)}
     exec("\n".join(lines).replace("\ue000", "hvd"), scope)
     return scope["alike"]
@@ -142,7 +142,7 @@ def test_ranks_draw_the_same_from_the_stream_of_one_module() -> None:
 
     assert drawn(0) == drawn(1)
     assert one_stream(0, 1)(random.shuffle) == random.shuffle
-    assert len(_ONE_STREAM) < len(HELPERS["alike"])
+    assert len(ONE_STREAM) < len(HELPERS["alike"])
 
 
 def test_streams_of_two_modules_are_kept_apart() -> None:

@@ -15,7 +15,7 @@ from functools import cached_property
 from horovodize.rules import silence
 from horovodize.rules.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.rules.folders import made_everywhere
-from horovodize.rules.helpers import config_at
+from horovodize.rules.helper_text import config_at
 from horovodize.rules.import_block import head_place
 from horovodize.source import Edit, Span
 from horovodize.summary.call_paths import Frame

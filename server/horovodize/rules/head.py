@@ -36,7 +36,7 @@ from horovodize.rules import keras_3, keras_session, silence
 from horovodize.rules.draft import CORE, HVD, KERAS, LINE, LOCAL_RANK, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
-from horovodize.rules.helpers import config_text, helper_lines
+from horovodize.rules.helper_text import config_text, helper_lines
 from horovodize.rules.import_block import head_place, is_imported_after_head
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit

@@ -6,9 +6,7 @@ tensor has no value before a session runs it: what ranks agree on there goes thr
 
 from __future__ import annotations
 
-import ast
-
-from horovodize.rules.draft import CORE, HVD, LINE, LOCAL_RANK, RANK, SIZE, Draft
+from horovodize.rules.draft import CORE, HVD, RANK, SIZE
 
 # Of a dataset that doesn't know its length: groups of one element for each rank. Elements of different shapes can't be batched.
 _WHOLE_GROUPS = (
@@ -38,9 +36,9 @@ _NAMED_AS_KERAS = (
     "    type(optimizer).__module__ = type(saved).__module__",
 )
 
-_SILENT = ("class {name}:{comment}",)
-_STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
-_DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
+SILENT = ("class {name}:{comment}",)
+STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
+DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
 
 HELPERS = {
     "ScaledSchedule": (
@@ -288,14 +286,14 @@ HELPERS = {
         "    return optimizer",
     ),
     "SilentWriter": (
-        *_SILENT,
+        *SILENT,
         "    def __enter__(self):",
         "        return self",
         "",
         "    def __exit__(self, *error):",
         "        pass",
         "",
-        *_DOES_NOTHING,
+        *DOES_NOTHING,
     ),
 }
 
@@ -343,20 +341,6 @@ GRAPH_HELPERS = {
 }
 
 
-def config_text(v1: str) -> str:
-    """A config for sessions that use the GPU of their process. `v1`: what TensorFlow 1 is called."""
-    options = f"{v1}.GPUOptions(allow_growth=True, visible_device_list=str({LOCAL_RANK}))"
-    return f"{v1}.ConfigProto(gpu_options={options})"
-
-
-def config_at(draft: Draft, place: ast.AST, used: ast.expr) -> str:
-    """What a session is told at a place: the config that the head of the script makes. In a function of one of its modules
-    all of it, where one line does for a config's lines in each of their heads. `used`: a use of TensorFlow 1."""
-    name = draft.session_config(used)
-    in_script = draft.module.scopes.root(place) is draft.module.tree
-    return name if in_script or draft.syntax.function(place) is None else config_text(draft.v1(used))
-
-
 # What a module defines that may be imported before Horovod is initialised.
 IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
     "alike": (
@@ -369,69 +353,21 @@ IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
 
 
 # The same where all is drawn from the stream of one module, `np.random` or `random`.
-_ONE_STREAM = (
+ONE_STREAM = (
     *HELPERS["alike"][:2],
     f"    if {SIZE} > 1 and not hasattr({{name}}, {{quote}}stream{{quote}}):",
     "        {name}.stream = type(draw.__self__)({seed})",
     f"    return getattr({{name}}.stream, draw.__name__) if {SIZE} > 1 else draw",
 )
 
-
-def helper_lines(
-    draft: Draft, purpose: str, name: str, tf: str, *, imported: bool = False, has_config: bool = True
-) -> list[str]:
-    """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file;
-    `imported`: that the file is a module of a script; `has_config`: that its head makes a config for sessions."""
-    table = (GRAPH_HELPERS if draft.in_sessions and purpose in GRAPH_HELPERS else HELPERS) | (
-        IMPORTED_HELPERS if imported else {}
-    )
-    lines = table[purpose]
-    if purpose == "alike" and draft.stream["module"] and not draft.options.elastic:
-        lines = _ONE_STREAM
-    if purpose == "SilentWriter" and not _may_be_entered(draft):
-        lines = (*_SILENT, *_DOES_NOTHING)
-    if purpose == "ShardedSequence" and draft.keras_3:
-        lines = _as_py_dataset(draft, lines)
-    config = draft.config_to_make[0] if draft.config_to_make else "None"
-    if draft.config_to_make and not has_config:
-        config = config_text(draft.config_to_make[1])
-    names = {
-        "name": name,
-        "tf": tf,
-        "quote": draft.document.quote,
-        "config": config,
-        "growth": draft.growth,
-        "times_growth": f" * {draft.growth}" if draft.growth else "",
-        "comment": _STANDS_FOR if draft.options.comments else "",
-    }
-    return _said_beside(draft, [line.format(**names, **draft.stream) for line in lines])
-
-
-def _said_beside(draft: Draft, lines: list[str]) -> list[str]:
-    """What a helper is for, as a comment beside its first line, if that fits: a docstring is a line more (two in a class)."""
-    if '"""' not in lines[1]:
-        return lines
-    said = lines[1].strip().strip('"')
-    if len(f"{lines[0]}  # {said}") > LINE:
-        return lines
-    return [draft.said(lines[0], said), *(lines[2:] if lines[2] else lines[3:])]
-
-
-def _as_py_dataset(draft: Draft, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """A sequence of Keras 3 also says how many workers read it, and may be told when an epoch begins."""
-    workers = "sequence.workers, sequence.use_multiprocessing, sequence.max_queue_size"
-    lines = tuple(line.replace("super().__init__()", f"super().__init__({workers})") for line in lines)
-    named = {f.name for f in draft.syntax.every(ast.FunctionDef)}
-    if "on_epoch_begin" not in named and "__getitem__" in named:
-        return lines
-    return (*lines, "", "    def on_epoch_begin(self):", "        self.sequence.on_epoch_begin()")
-
-
-def _may_be_entered(draft: Draft) -> bool:
-    """Whether some `with` may be given a writer: all are but those that call what other libraries have, no writer of theirs."""
-    entered = [i.context_expr for w in draft.syntax.every(ast.With) for i in w.items]
-    calls = [e for e in entered if isinstance(e, ast.Call) and not draft.values.callee(e)]
-    if len(calls) < len(entered):
-        return True
-    names = [draft.names.of(e.func) or draft.names.last(e.func) or "" for e in calls]
-    return any(not name or "writer" in name.lower() for name in names)
+NUMBERED = (  # a data set of Keras 3 that tells its batches so, or that there is no end of them
+    "    @property",
+    "    def num_batches(self):",
+    "        of_all = self.sequence.num_batches",
+    "        return of_all and max(1, of_all // self.size)",
+    "",
+    "    def __getitem__(self, index):",
+    "        own, of_all = index * self.size + self.rank, self.sequence.num_batches",
+    "        return self.sequence[own % of_all if of_all else own]",
+    "",
+)

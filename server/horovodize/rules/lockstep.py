@@ -37,8 +37,8 @@ from horovodize.summary.syntax import CALLABLES, Loop, argument, end, position
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
 _VALUES = (ast.Name, ast.Attribute, ast.Call)
 _MEASURED = (
-    "each rank compares a value of its own here, and now all of them leave the loop when one of them would; compare the mean over "
-    "all ranks, or confirm that this is meant"
+    "each rank compares a value of its own here, and now all of them leave the loop when one of them would; compare the mean "
+    "over all ranks, or confirm that this is meant"
 )
 _NO_NUMBER = {"isnan", "is_nan", "isinf", "is_inf", "isfinite", "is_finite"}
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
@@ -126,8 +126,8 @@ def _keep(draft: Draft, loop: Loop) -> None:
 
 
 def _doubt(draft: Draft, test: ast.expr) -> str:
-    """What is doubtful where any rank may end a loop: not for what is no number any more, `np.isnan(loss)`, nor for a clock, nor
-    for how many rows a rank has seen."""
+    """What is doubtful where any rank may end a loop: not for what is no number any more, `np.isnan(loss)`, for a clock, or for
+    how many rows a rank has seen."""
     asked = {draft.names.last(n.func) for n in ast.walk(test) if isinstance(n, ast.Call)}
     measured = any(
         isinstance(r, Varies) and r.kind is Source.ROWS and isinstance(r.where, ast.Call)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import LOCAL_RANK, Draft
-from horovodize.rules.helpers import config_at
+from horovodize.rules.helper_text import config_at
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument, says_none
