@@ -20,6 +20,7 @@ from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
+from horovodize.summary.passed_on import dataset_of
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.sites import Fit, Sites
@@ -229,8 +230,11 @@ class Feeding:
         return False
 
     def iterable(self, loop: Loop) -> ast.expr | None:
-        """What a loop iterates, without `enumerate` and `tqdm` around it."""
-        return None if isinstance(loop, ast.While) else self.inside(loop.iter)
+        """What a loop iterates, without `enumerate` and `tqdm` around it; the dataset whose elements it gets one for one."""
+        if isinstance(loop, ast.While):
+            return None
+        inside = self.inside(loop.iter)
+        return dataset_of(self, inside) or inside
 
     def inside(self, e: ast.expr) -> ast.expr:
         """An expression without `enumerate` and `tqdm` around it, here or where a name for the whole is bound."""
