@@ -635,7 +635,7 @@ def test_a_count_that_the_program_keeps_in_a_file_of_its_own(count: str, begins:
 
 
 OBJECT = """\
-import dataclasses
+import dataclasses, pickle, types
 {kind}
 class State:
     n: int = 0
@@ -652,10 +652,15 @@ state = State()
         ("", "", "state.__dict__.update(json.load(f))", True),
         ("", "", "vars(state).update(json.load(f))", True),
         ("", "    def load(self, f): self.__dict__.update(json.load(f))", "state.load(f)", True),
+        ("", "", "state = pickle.load(f)", True),
+        ("", "", "state = pickle.loads(f.read())", True),
+        ("", "", "state = types.SimpleNamespace(**json.load(f))", True),
         # near misses: something else is read
         ("", "    def __init__(self, name=''): self.name = name", "state = State(**json.load(f))", False),
         ("", "", "vars(opt).update(json.load(f))", False),
         ("", "", "seen.update(json.load(f))", False),
+        ("", "", "state.best = pickle.load(f)", False),
+        ("", "", "other = pickle.load(f)", False),
     ],
 )
 def test_a_count_of_an_object_that_is_given_all_it_has_at_once(

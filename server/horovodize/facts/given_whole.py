@@ -1,5 +1,6 @@
 """What gives an object attributes by names that stand nowhere: `State(**saved)` of a data class, `self.__dict__.update(saved)`,
-`vars(state).update(saved)`. Any of its attributes may come from there."""
+`vars(state).update(saved)`, `SimpleNamespace(**saved)`; and objects that are read as a whole: `state = pickle.load(file)`. Any
+of their attributes may come from there."""
 
 from __future__ import annotations
 
@@ -7,6 +8,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.summary.module import Module
+
+# What gives an object back that was written to a file.
+_READING = ("load", "loads", "read_pickle")
+_PLAIN_OBJECTS = ("argparse.Namespace", "types.SimpleNamespace")
 
 
 def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
@@ -16,6 +21,10 @@ def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
         made = values.callee(call) or _own_class(module, call)
         if isinstance(made, ast.ClassDef) and not _takes_apart(module, made):
             yield from (k.value for k in call.keywords if k.arg is None)
+        elif module.names.of(call.func) in _PLAIN_OBJECTS:
+            yield from (k.value for k in call.keywords if k.arg is None)
+        elif made is None and module.names.last(call.func) in _READING:
+            yield call
     for call in module.calls_called("update"):
         held = _whose_attributes(call)
         if held is not None and values.receiver(held) & values.receiver(e):
