@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from horovodize.facts.refilled import gives_again
 from horovodize.plan import Decision
-from horovodize.rules import head, quotients, turns_without_steps
+from horovodize.rules import ends_after_starts, head, quotients, turns_without_steps
 from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
@@ -56,6 +56,9 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     if draft.options.keeps_batch or not draft.decide(count, Divided(rule)):
         return ()
     draft.divided = True
+    added = ends_after_starts.added_steps(draft, count)
+    if added is not None:
+        return divide(draft, added, rule)
     quotient = quotients.over_ranks(draft, count)
     if quotient is not None:
         return draft.decided(Decision.DIVIDED, quotient)

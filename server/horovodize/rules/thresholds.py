@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from horovodize.plan import Decision
-from horovodize.rules import counted
+from horovodize.rules import counted, ends_after_starts
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
@@ -18,7 +18,10 @@ WHY = "Each rank takes size() times fewer steps; after as many rows, size() time
 
 
 def until(draft: Draft, bound: ast.expr) -> ast.expr:
-    """`100` of `last + 100`, where `last` is the number of an earlier step; else the bound itself."""
+    """`100` of `last + 100`, where `last` is the number of an earlier step, also by a name; else the bound itself."""
+    after_start = ends_after_starts.added_steps(draft, bound)
+    if after_start is not None:
+        return after_start
     adds = isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Add)
     if not adds or not isinstance(bound, ast.BinOp) or not isinstance(bound.left, (ast.Name, ast.Attribute)):
         return bound
