@@ -1,6 +1,6 @@
 """Counts in records that are replaced as a whole: `state = state._replace(step=state.step + 1)` of a named tuple,
 `dataclasses.replace(state, step=state.step + 1)` of a data class, `{**state, "step": state["step"] + 1}` of a dictionary,
-`state = (state[0] + 1, loss)` of a plain tuple.
+`state = (state[0] + 1, loss)` of a plain tuple; `counts.update(step=1)` of a `collections.Counter`, which adds.
 
 A field so set counts like a number that is added to, whatever names and functions the record goes through."""
 
@@ -147,6 +147,8 @@ class RecordCounts:
         if isinstance(e, (ast.Dict, ast.Tuple, ast.List)):
             yield e
         elif isinstance(e, ast.Call):
+            if self._is_adding(e):
+                yield e
             if self.names.of(e.func) == "dict" or (
                 isinstance(e.func, ast.Name) and e.func.id == "dict" and self.module.scopes.is_builtin(e.func)
             ):
@@ -156,7 +158,9 @@ class RecordCounts:
                     yield o.node
 
     def _amount(self, r: Replaced, field: str, value: ast.expr) -> ast.expr | None:
-        """`1` of `state._replace(step=state.step + 1)`"""
+        """`1` of `state._replace(step=state.step + 1)`, and of `counts.update(step=1)` of a counter"""
+        if isinstance(r.made, ast.Call) and self._adds(r):
+            return value
         if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
             return None
         left, whole = value.left, None
@@ -165,6 +169,17 @@ class RecordCounts:
         elif isinstance(r.made, (ast.Tuple, ast.List)):
             whole = whole_of(self.module, left, int(field[1:-1]))
         return value.right if whole is not None and ast.unparse(whole) == ast.unparse(r.whole) else None
+
+    def _adds(self, r: Replaced) -> bool:
+        """Whether what a record is updated with is added to what it has: `collections.Counter`."""
+        if in_place(r.made) is None:
+            return False
+        made = [o.node for o in self.values.origins(r.whole) if not o.path]
+        others = [e for e in made if not self._is_adding(e)]
+        return len(others) < len(made) and all(self._restored.reads(e) for e in others)
+
+    def _is_adding(self, e: ast.AST) -> bool:
+        return isinstance(e, ast.Call) and self.names.of(e.func) == "collections.Counter"
 
     def _counter(self, field: str, kind: ast.AST) -> Counter | None:
         if (field, kind) not in self._known:
@@ -190,7 +205,8 @@ class RecordCounts:
             return None
         starts = [*(r.fields[field] for r in others), *self._begun(field, kind)]
         starts += dict.fromkeys(e for r in moves for e in self._loaded(r.whole))
-        stored = any(self._restored.is_restored(e) for e in (*starts, *(r.whole for r in moves)))
+        given = (*starts, *(r.whole for r in moves), *self._filled_with(kind))
+        stored = any(map(self._restored.is_restored, given))
         rows = not all(map(self._is_constant, moves.values()))
         places = tuple(r.fields[field] for r in moves)
         counter = Counter(
@@ -199,6 +215,13 @@ class RecordCounts:
         for other in {k for r in moves for k in self._kinds(r.whole)}:
             self._known[field, other] = counter
         return counter
+
+    def _filled_with(self, kind: ast.AST) -> Iterator[ast.expr]:
+        """What a record is given as a whole: `state.update(json.load(file))`"""
+        for call in self.module.calls_called("update"):
+            whole = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if whole is not None and call.args and kind in self._kinds(whole):
+                yield call.args[0]
 
     def _begun(self, field: str, kind: ast.AST) -> Iterator[ast.expr]:
         """What a field is given where a record is made, by name or by its default."""

@@ -33,6 +33,10 @@ class RestoredNumbers:
             self.names.last(n.func) in (*RESUMING, *_LISTING) or self._reads_own_file(n) for n in calls
         )
 
+    def reads(self, e: ast.AST) -> bool:
+        """Whether an expression is a call that reads a file of the program's own."""
+        return isinstance(e, ast.Call) and self.is_restored(e)
+
     def _reads_own_file(self, call: ast.Call) -> bool:
         opened = self._opening.is_open(call) and self._opening.written(call) is None
         path = self._opening.path(call) if opened else None

@@ -369,6 +369,8 @@ def amount_of(place: ast.AST) -> ast.expr | None:
     """By how much a counter goes on in one place."""
     if isinstance(place, ast.Call):
         return amount_added(place)
+    if isinstance(place, ast.Constant):
+        return place  # of `counts.update(step=1)`
     moved = augmented(place)
     if moved is not None:
         return moved.value
