@@ -9,15 +9,20 @@ import pytest
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
 
 from .reading import function, looked_at, module
+
+
+def drive_of(m: Module) -> Drive:
+    return Drive(m, Sites(m))
 
 
 def ways(source: str) -> list[str]:
     """The ways to the `look(…)` of a program, outermost first: functions, with a * for each loop around the call."""
     m = module(source)
     found = []
-    for way in Drive(m).ways(look(m)):
+    for way in drive_of(m).ways(look(m)):
         found.append(
             " > ".join(f"{f.function.name if f.function else '-'}{'*' * len(f.loops)}" for f in reversed(way))
         )
@@ -83,7 +88,7 @@ def test_ways_to_a_step(source: str, expected: list[str]) -> None:
 )
 def test_what_is_traced(source: str, traced: bool) -> None:
     m = module("import tensorflow as tf\n" + source)
-    assert (function(m, "f") in Drive(m).traced) is traced
+    assert (function(m, "f") in drive_of(m).traced) is traced
 
 
 def test_a_method_that_is_traced_by_assignment() -> None:
@@ -91,7 +96,7 @@ def test_a_method_that_is_traced_by_assignment() -> None:
         "import tensorflow as tf\nclass C:\n    def __init__(self):\n        self.step = tf.function(self._step)\n"
         "    def _step(self): pass\n"
     )
-    assert function(m, "_step") in Drive(m).traced
+    assert function(m, "_step") in drive_of(m).traced
 
 
 def test_how_far_out_tracing_goes() -> None:
@@ -109,7 +114,7 @@ def test_how_far_out_tracing_goes() -> None:
         train()
         """
     )
-    drive = Drive(m)
+    drive = drive_of(m)
     (way,) = drive.ways(look(m))
     assert [f.function.name if f.function else "-" for f in way] == ["inner", "step", "train", "-"]
     assert drive.runs_traced(way) == 1
@@ -120,7 +125,7 @@ def test_what_a_place_reaches() -> None:
     m = module(
         "def f():\n    look(1)\ndef g():\n    f()\nclass C:\n    def __init__(self):\n        g()\na = C()\nb = 2\n"
     )
-    drive, sites = Drive(m), {look(m)}
+    drive, sites = drive_of(m), {look(m)}
     assert drive.reaches(m.tree.body[3], sites)
     assert not drive.reaches(m.tree.body[4], sites)
 
@@ -130,7 +135,7 @@ def test_what_a_place_reaches() -> None:
 
 def lifted(source: str, to: int) -> str | None:
     m = module(source)
-    (way,) = Drive(m).ways(look(m))
+    (way,) = drive_of(m).ways(look(m))
     found = lift(m, looked_at(m), way, to)
     return ast.unparse(found) if found is not None else None
 

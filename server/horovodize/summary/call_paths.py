@@ -8,8 +8,10 @@ from functools import cached_property
 
 from horovodize.source.nodes import walk
 from horovodize.summary.flags import Level, is_left_out
+from horovodize.summary.handed_fetches import fetches_no_training
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
+from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Function, Loop, argument
 
 _TRACERS = (
@@ -37,8 +39,8 @@ class Frame:
 class Drive:
     """Ways down to steps, and which functions TensorFlow traces."""
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    def __init__(self, module: Module, sites: Sites) -> None:
+        self.module, self.sites = module, sites
         self._ways: dict[ast.AST, list[tuple[Frame, ...]]] = {}
 
     @cached_property
@@ -115,7 +117,9 @@ class Drive:
         return found[:MOST_WAYS] or [(frame,)]
 
     def _is_left_out(self, levels: tuple[Level, ...]) -> bool:
-        return any(is_left_out(self.module, levels[i:]) for i in range(len(levels)))
+        """Whether calls, innermost first, surely don't run a node, or run nothing there that trains."""
+        left_out = any(is_left_out(self.module, levels[i:]) for i in range(len(levels)))
+        return left_out or fetches_no_training(self.module, self.sites.graph, levels)
 
     def in_traced(self, node: ast.AST) -> bool:
         """Whether a node stands in a traced function, however deep."""
@@ -160,7 +164,10 @@ class Drive:
                 break
             levels.append(Level(inner, function, call))
             inner = call
-        return not levels or not is_left_out(self.module, levels)
+        if not levels:
+            return True
+        graph = self.sites.graph
+        return not is_left_out(self.module, levels) and not fetches_no_training(self.module, graph, levels)
 
     @once
     def _run_in(self, root: ast.AST) -> list[tuple[ast.AST, ast.Call | None]]:

@@ -278,7 +278,11 @@ class Graph:
 
     def _trains(self, e: ast.AST) -> bool:
         given = [e] if isinstance(e, ast.expr) else self.values.returned(e) if e in self._properties else []
-        return any(node in self.train_ops for value in given for node in self.operations(value))
+        return any(self.fetches_training(value) for value in given)
+
+    def fetches_training(self, fetches: ast.expr) -> bool:
+        """Whether a train op is among what is run when something is fetched."""
+        return any(node in self.train_ops for node in self.operations(fetches))
 
     def _parts(self, node: ast.expr) -> list[ast.expr]:
         match node:

@@ -85,7 +85,7 @@ class ModuleSummary:
 
     @cached_property
     def drive(self) -> Drive | None:
-        return Drive(self.module) if self.module is not None else None
+        return Drive(self.module, self.sites) if self.module is not None and self.sites is not None else None
 
     @cached_property
     def loops(self) -> tuple[TrainingLoop, ...]:
