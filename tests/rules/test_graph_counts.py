@@ -125,3 +125,43 @@ def test_a_rate_in_a_variable_that_epochs_change_is_left() -> None:
     ).text
     assert "    rate.assign(rate * 0.9)\n" in text
     assert "opt.learning_rate.assign(rate * hvd.size())" in text
+
+
+COUNTED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+a = np.zeros((256, 4), "float32")
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.get_variable("w", [4, 1])
+train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_mean(tf.square(tf.matmul(x, w))))
+count = tf.Variable(0, trainable=False)
+add = {}
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    while {}:
+        sess.run(train, {{x: a[np.random.randint(0, 256, 8)]}})
+"""
+
+
+@pytest.mark.parametrize(
+    "add", ["tf.assign_add(count, 1)", "count.assign_add(1)", "tf.assign(count, count + 1)"]
+)
+def test_a_loop_ends_by_what_its_own_test_counts(add: str) -> None:
+    text = plan_of(COUNTED.format(add, "sess.run(add) < 900")).text
+    assert "while sess.run(add) < 900 // hvd.size():" in text  # and no mean over the ranks
+    assert "MomentumOptimizer(0.1 * hvd.size(), 0.9)" in text
+
+
+@pytest.mark.parametrize(
+    ("add", "test"),
+    [
+        ("tf.assign_add(count, 1)", "sess.run(loss) < 900"),
+        ("tf.assign_add(count, tf.random.uniform([], 0, 3, tf.int32))", "sess.run(add) < 900"),
+        ("tf.assign(count, 2 * count + 1)", "sess.run(add) < 900"),
+    ],
+)
+def test_not_by_what_else_a_test_runs(add: str, test: str) -> None:
+    plan = plan_of(COUNTED.format(add, test).replace("count = ", "loss = tf.reduce_sum(x)\ncount = "))
+    assert "900 // hvd.size()" not in plan.text
+    assert "MomentumOptimizer(0.1, 0.9)" in plan.text

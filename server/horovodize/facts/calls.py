@@ -201,7 +201,7 @@ class Calls:
         counts = self._graph_counts
         if (
             made
-            and self.syntax.loops(call)
+            and self.syntax.turned_with(call)
             and all(n in counts.global_step_variables or counts.counts(n) for n in made)
         ):
             return  # as all ranks take each step, whatever they began with has been sent to them

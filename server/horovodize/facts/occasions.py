@@ -36,7 +36,7 @@ class Occasions:
         are among them; None where it may happen otherwise. Both nothing: those of Estimators alone."""
         drivers, fitted, hooked = set[Driver](), False, False
         for way in self.drive.ways(place):
-            around = [loop for frame in way for loop in frame.loops]
+            around = [loop for frame in way for loop in self.syntax.turned_with(frame.node)]
             driver = next((d for d in self.feeding.drivers if d.loop in around), None)
             if driver is not None:
                 drivers.add(driver)

@@ -100,11 +100,26 @@ def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
     for statement in loop.body:
         if not isinstance(statement, ast.If) or not _leaves(statement, loop):
             continue
-        end = compared(statement.test, (ast.Gt, ast.GtE, ast.Eq))
-        if end is not None and (counts_up(loop, ast.unparse(end[0])) or _is_counted(draft, loop, end[0])):
-            change_count(draft, rule, end[1], why=_WHY)
-            divided = True
+        for part in parts_of(draft, statement.test, ast.Or):
+            end = compared(part, (ast.Gt, ast.GtE, ast.Eq))
+            if end is not None and _counts_in(draft, loop, end[0]):
+                change_count(draft, rule, end[1], why=_WHY)
+                divided = True
     return divided
+
+
+def parts_of(draft: Draft, test: ast.expr, operator: type[ast.boolop]) -> list[ast.expr]:
+    """The tests each of which ends a loop: of `step >= n or loss < 0.1` both, of a test that is no such list itself. Of a
+    list at most one may go by a count of steps, which can be divided: were two, the other would be left as it is."""
+    parts = [test]
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, operator):
+        parts = [part for value in test.values for part in parts_of(draft, value, operator)]
+    counting = [part for part in parts if next(draft.facts.counters.reads(part), None) is not None]
+    return parts if len(counting) < 2 or len(parts) == 1 else [test]
+
+
+def _counts_in(draft: Draft, loop: Loop, e: ast.expr) -> bool:
+    return counts_up(loop, ast.unparse(e)) or _is_counted(draft, loop, e)
 
 
 def _leaves(statement: ast.If, loop: Loop) -> bool:

@@ -87,14 +87,15 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
         draft.decide(loop, Fewer(draft.loop_rule))
         draft.divided = True
         return _tell_restored(draft, loop, [test])
-    sides = faced(test, (ast.Lt, ast.LtE))
-    if (
-        sides is not None
-        and (loop_exits.counts(draft, loop, sides[0]) or _adds_up(draft, driver, sides[0]))
-        and not counts_a_share(draft, sides[1])
-    ):
-        change_count(draft, draft.loop_rule, sides[1])
-        return _tell_restored(draft, loop, [test])
+    for part in loop_exits.parts_of(draft, test, ast.And):
+        sides = faced(part, (ast.Lt, ast.LtE))
+        if (
+            sides is not None
+            and (loop_exits.counts(draft, loop, sides[0]) or _adds_up(draft, driver, sides[0]))
+            and not counts_a_share(draft, sides[1])
+        ):
+            change_count(draft, draft.loop_rule, sides[1])
+            return _tell_restored(draft, loop, [test])
     if "should_stop" in ast.unparse(test) and (_is_stopped(draft) or _ends_by_own_hook(draft, driver)):
         return
     _leave_uncounted(draft, driver, loop.test)

@@ -10,6 +10,7 @@ from enum import Enum
 from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
+from horovodize.summary.scopes import PUT
 from horovodize.summary.syntax import FUNCTIONS, Function, is_main_guard
 from horovodize.summary.values import Origin
 
@@ -27,6 +28,7 @@ _SPLITS = {"numpy.split", "numpy.array_split", "numpy.hsplit", "numpy.vsplit", "
            "tensorflow.unstack"}  # fmt: skip
 _OF_SEVERAL_AXES = {"numpy.swapaxes", "numpy.stack", "tensorflow.stack"}
 _ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
+_DEEP = 12
 
 _PREPARING = re.compile(
     r"layers\.(\w+\.)*(Normalization|Rescaling|Resizing|CenterCrop|TextVectorization|StringLookup|IntegerLookup|Hashing"
@@ -95,7 +97,7 @@ class Kinds:
 
     def _kind_of(self, origin: Origin, depth: int = 0) -> Kind:
         node, path = origin.node, origin.path
-        if depth > 12:
+        if depth > _DEEP:
             return Kind.UNKNOWN
         if -2 in path:
             return Kind.UNKNOWN
@@ -135,9 +137,33 @@ class Kinds:
                 return Kind.UNKNOWN
 
     def _kind_inside(self, e: ast.expr, depth: int) -> Kind:
+        origins = self.values.origins(e)
+        if depth < _DEEP and all(self._is_filled_with_arrays(o, depth) for o in origins):
+            return Kind.ARRAYS
         return next(
-            (k for o in self.values.origins(e) if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN),
+            (k for o in origins if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN),
             Kind.UNKNOWN,
+        )
+
+    def _is_filled_with_arrays(self, origin: Origin, depth: int) -> bool:
+        """Whether a list begins empty and is then filled with whole arrays, one by one: `inputs = []`, `inputs.append(x)`. What
+        a loop puts into it may as well be the rows of one."""
+        listed = origin.node
+        if origin.path or not isinstance(listed, ast.List) or listed.elts:
+            return False
+        self.values.reads.note("attribute", PUT)
+        put = [
+            b
+            for b in self.scopes.attributes.get(PUT, ())
+            if isinstance(b.anchor, ast.expr) and any(o.node is listed for o in self.values.origins(b.anchor))
+        ]
+        function = self.syntax.function(listed)
+        return bool(put) and all(
+            self.syntax.function(b.statement) is function
+            and self.syntax.loops(b.statement) == self.syntax.loops(listed)
+            and b.value is not None
+            and self._kind_inside(b.value, depth + 1) is Kind.ARRAY
+            for b in put
         )
 
     def _prepares(self, call: ast.Call) -> bool:

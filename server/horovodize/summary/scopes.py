@@ -268,7 +268,7 @@ class Scopes:
                 self._add(Binding("match", name, self.syntax.statement(node), node), node)
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(attr="append" | "insert", value=held), args=[*_, put])
-            ) if isinstance(put, (ast.Name, ast.Attribute, ast.Lambda, ast.Call)):
+            ) if isinstance(put, (ast.Name, ast.Attribute, ast.Lambda, ast.Call, ast.Subscript)):
                 self._bound.attributes[PUT].append(Binding("put", PUT, node, held, put))
             case _:
                 pass

@@ -121,6 +121,12 @@ class Syntax:
             child = a
         return found
 
+    def turned_with(self, node: ast.AST) -> list[Loop]:
+        """The same, and before them the `while` whose test holds it: `while session.run(count) < n:` runs it with each turn."""
+        statement = self.statement(node)
+        tested = isinstance(statement, ast.While) and self.inside(node, statement.test)
+        return [statement, *self.loops(statement)] if tested else self.loops(node)  # type: ignore[list-item]
+
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement is one of."""
         siblings = getattr(self.parent[statement], self.field[statement])
