@@ -146,3 +146,36 @@ def test_a_layer_of_another_file_is_named() -> None:
         "import numpy", "from gnn import GraphConv\nimport numpy", 1
     )
     assert all("right if `GraphConv`" in c.doubt for c in changes(plan_of(text), "K4"))
+
+
+ELSEWHERE = """\
+import numpy as np
+import tensorflow as tf
+from graphs import Attention
+from tensorflow.keras import Input, Model, layers
+X, A, Y = np.load("x.npy"), np.load("a.npy"), np.load("y.npy")
+{}
+n = X.shape[0]
+x_in, a_in = Input((X.shape[1],)), Input({})
+model = Model([x_in, a_in], {})
+model.compile(tf.keras.optimizers.Adam(0.01), loss="mse")
+model.fit([X, A], Y, batch_size=n, epochs=30)
+"""
+CALLED = "Attention(3)([layers.Dropout(0.5)(x_in), a_in])"
+
+
+@pytest.mark.parametrize("shape", ["shape=(n,)", "(X.shape[0],)", "(len(X),)"])
+def test_a_layer_from_elsewhere_joins_rows_that_have_a_place_for_each_row(shape: str) -> None:
+    refused(ELSEWHERE.format("", shape, CALLED), "HVD006", "its loss joins rows with each other")
+
+
+@pytest.mark.parametrize(
+    ("shape", "out"),
+    [
+        ("(4,)", CALLED),
+        ("(A.shape[1],)", CALLED),
+        ("(n,)", "layers.Dense(3)(layers.Concatenate()([x_in, a_in]))"),  # a kernel's rows, each by itself
+    ],
+)
+def test_other_inputs_beside_each_other_are_asked_of_or_divided(shape: str, out: str) -> None:
+    assert "share_rows(A)" in plan_of(ELSEWHERE.format("", shape, out)).text

@@ -41,6 +41,18 @@ class Compiled:
         made = self._made_of([model, *(c.model for c in self._compiles(model))])
         return next((call for call in made if self._is_unseen(call)), None)
 
+    def beside(self, model: ast.expr) -> Iterator[ast.expr]:
+        """The sizes that the rows of a model's inputs have, where a layer that this file does not show is called with several
+        inputs at once: `attention([x, Input(shape=(n,))])`."""
+        made = list(self._made_of([model, *(c.model for c in self._compiles(model))]))
+        for call in (c for c in made if isinstance(c.func, ast.Call) and self._is_unseen(c.func)):
+            together = (
+                call.args[0].elts if call.args and isinstance(call.args[0], (ast.List, ast.Tuple)) else []
+            )
+            inputs = {c for e in together[1:] for c in self.values.calls(e) if self._is_input(c)}
+            for shape in (argument(c, "shape", 0) for c in inputs):
+                yield from shape.elts if isinstance(shape, (ast.List, ast.Tuple)) else ()
+
     def _compiles(self, model: ast.expr) -> list[Compile]:
         text, made = ast.unparse(model), set(self.values.calls(model))
         return [

@@ -84,6 +84,8 @@ class OneBatch:
                 isinstance(n, ast.Subscript)
                 and isinstance(n.value, ast.Attribute)
                 and n.value.attr == "shape"
+                and isinstance(n.slice, ast.Constant)
+                and n.slice.value == 0
             ):
                 measured = n.value.value
             else:

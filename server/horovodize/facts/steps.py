@@ -265,6 +265,8 @@ class Steps:
 
     def _of_all_rows(self, fed: FitFeed, node: ast.AST, rows: tuple[ast.expr, ...]) -> Step:
         over = self.compiled.over(fed.fit.model, rows)
+        if any(self._one_batch.has_size_of(e, *rows) for e in self.compiled.beside(fed.fit.model)):
+            over = Over.COUPLED  # each row has a place for every row: the adjacency matrix of a graph
         return Step(fed.fit.call, Feed.WHOLE, node, _ONE_BATCH, rows, over)
 
     # ------------------------------------------------------------------ asked of batches
