@@ -19,10 +19,11 @@ Asks           A loss of which it can't be seen whether it is a mean over rows, 
                the file. Batch normalization, whose statistics are those of a rank's rows. `fit` for a number of steps on data
                that can't be seen: each step may get all of it.
 Refuses        Rows that the loss or a layer of the program's own joins with each other (by a graph's adjacency matrix or its
-               edges, say), also where `fit` gives them to a model made of such layers; rows that come second in a matrix
-               product, or that are set against weights of as many rows, as in a matrix factorization; sparse tensors
-               (HVD006). Steps that no rows come into, and those that train the input itself: every rank would compute the
-               same. Rows that gradients are taken with respect to, and that are shown as a whole later.
+               edges, say), also where `fit` gives them to a model made of such layers, or of layers from elsewhere that take an
+               input as wide as the rows are many beside another one; rows that come second in a matrix product, or that are set
+               against weights of as many rows, as in a matrix factorization; sparse tensors (HVD006). Steps that no rows come
+               into, and those that train the input itself: every rank would compute the same. Rows that gradients are taken
+               with respect to, and that are shown as a whole later.
 Source         Beyond the seed.
 """
 
