@@ -126,11 +126,14 @@ DRAWN = "    loss = step(a[np.random.randint(0, 900, 8)], b)\n    done += 1\n"
     [
         ("done >= 500 or loss < 0.1", "done >= 500 // hvd.size() or loss < 0.1"),
         ("loss < 0.1 or done >= 500", "loss < 0.1 or done >= 500 // hvd.size()"),
-        ("late() or (done == 500 or loss < 0.1)", "late() or (done == 500 // hvd.size() or loss < 0.1)"),
+        (
+            "loss > 9.0 or (done == 500 or loss < 0.1)",
+            "loss > 9.0 or (done == 500 // hvd.size() or loss < 0.1)",
+        ),
     ],
 )
 def test_the_count_is_divided_where_a_value_may_end_the_loop_too(test: str, divided: str) -> None:
-    text = plan_of(HEAD + "from mine import late\ndone = 0\nwhile True:\n" + DRAWN + STOP.format(test)).text
+    text = plan_of(HEAD + "done = 0\nwhile True:\n" + DRAWN + STOP.format(test)).text
     assert divided in text.replace("any_rank(", "").replace("mean_over_ranks(loss)", "loss")
     assert "SGD(0.1 * hvd.size())" in text
 
@@ -147,12 +150,14 @@ def test_that_of_a_while_too(test: str) -> None:
     [
         "while done < 500 or loss > 0.1:\n" + DRAWN,  # at least as many
         "while True:\n" + DRAWN + STOP.format("done >= 500 and loss < 0.1"),
+        "while done < 500 and look(a):\n" + DRAWN,  # the data may be at their end
+        "while done < 500 and len(left) > 3:\n" + DRAWN + "    left = left[8:]\n",
         "while done < 500 and seen < 4000:\n" + DRAWN + "    seen += 8\n",  # two counts
         "while True:\n" + DRAWN + "    seen += 8\n" + STOP.format("done >= 500 or seen >= 4000"),
     ],
 )
 def test_left_where_a_count_is_not_all_that_counts(loop: str) -> None:
-    plan = plan_of(HEAD + "done, loss, seen = 0, 1.0, 0\n" + loop)
+    plan = plan_of(HEAD + "from mine import look\nleft, done, loss, seen = a, 0, 1.0, 0\n" + loop)
     assert "SGD(0.1)" in plan.text
     assert "500 // hvd.size()" not in plan.text
 

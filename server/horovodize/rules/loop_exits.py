@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.answers import Varies
 from horovodize.facts.counter_kinds import CounterKind
+from horovodize.facts.sources import Source
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, counts_a_share, feeding
@@ -13,6 +15,7 @@ from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, arguments, numbered
 
+_MEASURED = (Source.ROWS, Source.CHANCE, Source.CLOCK)
 _WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
 
 
@@ -110,12 +113,20 @@ def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
 
 def parts_of(draft: Draft, test: ast.expr, operator: type[ast.boolop]) -> list[ast.expr]:
     """The tests each of which ends a loop: of `step >= n or loss < 0.1` both, of a test that is no such list itself. Of a
-    list at most one may go by a count of steps, which can be divided: were two, the other would be left as it is."""
+    list at most one may go by a count of steps, which can be divided, and all others by what is measured."""
     parts = [test]
     if isinstance(test, ast.BoolOp) and isinstance(test.op, operator):
         parts = [part for value in test.values for part in parts_of(draft, value, operator)]
     counting = [part for part in parts if next(draft.facts.counters.reads(part), None) is not None]
-    return parts if len(counting) < 2 or len(parts) == 1 else [test]
+    measured = all(_is_measured(draft, part) for part in parts if part not in counting)
+    return parts if len(parts) == 1 or (len(counting) < 2 and measured) else [test]
+
+
+def _is_measured(draft: Draft, part: ast.expr) -> bool:
+    """Whether a test goes by what training gives, or by the clock; what is alike on all ranks, or not seen, may tell that the
+    data have come to their end, which are not divided there."""
+    reasons = draft.uniform.reasons(part)
+    return any(isinstance(r, Varies) and r.kind in _MEASURED for r in reasons)
 
 
 def _counts_in(draft: Draft, loop: Loop, e: ast.expr) -> bool:
