@@ -41,7 +41,11 @@ class CallbackItems:
     def of(self, fit: ast.Call) -> list[CallbackItem]:
         """The callbacks of a `fit`, in the order in which they are put into its list; unsure ones among them."""
         given = argument(fit, "callbacks", 5 if self.module.names.last(fit.func) == "fit" else None)
-        return list(self._items(given, None, False, 0, set())) if given is not None else []
+        return self.of_list(given) if given is not None else []
+
+    def of_list(self, given: ast.expr) -> list[CallbackItem]:
+        """The elements of a list of callbacks or hooks, likewise."""
+        return list(self._items(given, None, False, 0, set()))
 
     def _items(
         self, e: ast.AST, by: RankTest | None, unsure: bool, depth: int, seen: set[ast.AST]

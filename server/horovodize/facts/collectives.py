@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from horovodize.facts.callback_items import CallbackItems
+from horovodize.facts.callback_items import CallbackItem, CallbackItems
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS, HorovodUse
 from horovodize.facts.optimizers import Optimizers
 from horovodize.summary.module import Module
@@ -66,6 +66,10 @@ class Collectives:
         for fit in sites.fits:
             if self._is_compiled_wrapped(fit.model) or self._waits_by_callback(fit.call):
                 yield Collective(fit.call, "training", trains=True)
+        for training in sites.read_estimators.trainings if use.calls(*_HANDED) else ():
+            hooks = argument(training.call, "hooks", 1)
+            if hooks is not None and self._has_surely(self.callbacks.of_list(hooks), _HANDED):
+                yield Collective(training.call, "training", trains=True)
         if not use.wrapped:
             return
         if sites.graph_minimizes and all(self._is_wrapped(call) for call in sites.graph_minimizes):
@@ -121,12 +125,16 @@ class Collectives:
 
     def _waits_by_callback(self, fit: ast.Call) -> bool:
         """Whether each rank that fits surely has a callback that waits for all, whatever the optimizer does."""
-        return bool(self.use.calls(*_TOGETHER)) and any(
+        return bool(self.use.calls(*_TOGETHER)) and self._has_surely(self.callbacks.of(fit), _TOGETHER)
+
+    def _has_surely(self, items: list[CallbackItem], names: tuple[str, ...]) -> bool:
+        """Whether one of these is there on each rank, and surely one of Horovod's so named."""
+        return any(
             item.by is None
             and not item.unsure
             and item.made
-            and all(self.use.is_call(made, *_TOGETHER) for made in item.made)
-            for item in self.callbacks.of(fit)
+            and all(self.use.is_call(made, *names) for made in item.made)
+            for item in items
         )
 
     def _is_wrapped(self, minimize: ast.Call) -> bool:

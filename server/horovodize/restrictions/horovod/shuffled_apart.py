@@ -194,7 +194,11 @@ def _is_block(context: Context, node: ast.Subscript) -> bool:
     if isinstance(at, ast.Slice):
         if context.syntax.loops(node):
             return False  # rows of one batch, drawn by each rank
-        return all(e is not None and use.depends_on(e, "rank", limit=60) for e in (at.lower, at.upper))
+        is_rank = context.facts.rank_tests.is_rank
+        return all(
+            e is not None and (is_rank(e) or use.depends_on(e, "rank", limit=60))
+            for e in (at.lower, at.upper)
+        )
     return _parts(context, node) is not None and context.facts.rank_tests.is_rank(at)
 
 

@@ -119,13 +119,14 @@ from horovodize.restrictions.horovod import written_by_all
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.summary.syntax import position
 
 # What makes processes take turns is of a package of its own: threads' locks and files don't, nor does a data set.
 _NO_LOCKS = frozenset(("tensorflow", "keras", "numpy", "horovod", "h5py", "tqdm", *sys.stdlib_module_names))
 
 
 def find(context: Context) -> Iterator[Violation]:
-    if context.module.loads.get("chdir"):
+    if written_by_all.leaves_for_own_folder(context):
         return
     races = troubles(context, Trouble.RACE)
     told = {v.span for v in written_by_all.find(context)} if races else set()
@@ -134,6 +135,8 @@ def find(context: Context) -> Iterator[Violation]:
         if any(r.span in told for r in related):
             continue
         first, second = race.moments
+        if _left_between(context, first.where, second.where):
+            continue
         if first.what == second.what and _takes_turns(context, first.where, second.where):
             continue
         yield RESTRICTION.at(
@@ -143,6 +146,24 @@ def find(context: Context) -> Iterator[Violation]:
             f"{second.what}",
             related=related,
         )
+
+
+def _left_between(context: Context, one: ast.AST, other: ast.AST) -> bool:
+    """Whether ranks may be in another folder at one place than at the other: not if all that leaves one is before both."""
+    left = context.module.calls_of("os.chdir")
+    if one is other or not left:
+        return False
+    first = min(_times(context, one) + _times(context, other))
+    return any(time >= first for call in left for time in _times(context, call))
+
+
+def _times(context: Context, node: ast.AST) -> list[tuple[int, int]]:
+    """Where the module's own statements come to a node; at any time where none is seen that does."""
+    outermost = [way[-1] for way in context.ways(node)]
+    seen = [
+        position(f.node) for f in outermost if f.function is None and isinstance(f.node, (ast.expr, ast.stmt))
+    ]
+    return seen if seen and len(seen) == len(outermost) else [(0, 0), (sys.maxsize, 0)]
 
 
 def _takes_turns(context: Context, one: ast.AST, other: ast.AST) -> bool:

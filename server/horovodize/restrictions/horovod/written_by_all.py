@@ -210,7 +210,7 @@ _PLAIN = ("open", "str", "int", "float", "format", "len", "range", "enumerate", 
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if context.module.loads.get("chdir") or not use.starts:
+    if leaves_for_own_folder(context) or not use.starts:
         return
     events, deeds = set(_events(context)), Deeds(context.facts)
     written = dict([*_saved(context), *_files(context), *_callbacks(context), *events])
@@ -232,6 +232,15 @@ def find(context: Context) -> Iterator[Violation]:
             severity=Severity.INFORMATION if mixed else None,
             fixes=[_fix(context, call) if not is_cache else None],
         )
+
+
+def leaves_for_own_folder(context: Context) -> bool:
+    """Whether a rank may work in another folder than the others, where a path is another file's: `os.chdir(folder)`."""
+    left = context.module.calls_of("os.chdir")
+    if len(left) != len(context.module.loads.get("chdir")):
+        return True  # one that isn't called here, or is of something unknown
+    folders = [argument(call, "path", 0) for call in left]
+    return not all(folder is not None and _is_same(context, folder) for folder in folders)
 
 
 def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
@@ -400,7 +409,7 @@ def _is_same(context: Context, path: ast.expr) -> bool:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             for binding in context.scopes.reaching(node):
                 if binding.kind == "parameter" and not context.values.passed(binding):
-                    if not context.holds_seen_attribute(node):
+                    if not context.holds_seen_attribute(node) and not _is_object_of_seen(context, node):
                         return False
                 if (
                     binding.kind == "import"
@@ -412,6 +421,13 @@ def _is_same(context: Context, path: ast.expr) -> bool:
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "argv", "pid"):
             return False
     return True
+
+
+def _is_object_of_seen(context: Context, node: ast.Name) -> bool:
+    """Whether a name is there for a method alone that is seen: `self.name_of(epoch)`."""
+    method = context.syntax.parent.get(node)
+    call = context.syntax.parent.get(method) if isinstance(method, ast.Attribute) else None
+    return isinstance(call, ast.Call) and call.func is method and context.values.callee(call) is not None
 
 
 def _is_in_flags(context: Context, name: ast.Name) -> bool:
