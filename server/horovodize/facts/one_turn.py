@@ -1,4 +1,5 @@
-"""Loops that a program writes for batches and that take one turn: `while i * batch < x.shape[0]` of one batch."""
+"""Loops that a program writes for batches and that take one turn: `while i * batch < x.shape[0]` of one batch,
+`for i in range(0, len(x), batch)`."""
 
 from __future__ import annotations
 
@@ -20,10 +21,19 @@ _COMPUTED: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class OneTurn:
-    """The `while` loops of one module whose count is at its end after one turn."""
+    """The loops of one module whose count is at its end after one turn."""
 
     def __init__(self, module: Module, shapes: Shapes) -> None:
         self.module, self.shapes = module, shapes
+
+    def goes_through(self, numbers: ast.expr) -> bool:
+        """Whether numbers are one number in the end: `range(1)`, `range(0, len(x), 32)` of 24 rows."""
+        kinds = self.shapes.kinds
+        if kinds.turns_once(numbers) or not isinstance(numbers, ast.Call) or not kinds.is_range(numbers):
+            return kinds.turns_once(numbers)
+        ends = [self._size(arg) for arg in numbers.args]
+        known = [end for end in ends if end is not None]
+        return len(known) == len(ends) == 3 and known[2] != 0 and len(range(*known)) == 1
 
     def is_of(self, loop: ast.While) -> bool:
         """Whether a loop takes one turn each time that it is come to."""

@@ -31,7 +31,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.selecting import is_indexed
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.sparse_inputs import takes_sparse
-from horovodize.summary.syntax import LOOPS, argument
+from horovodize.summary.syntax import LOOPS, argument, is_one
 
 if TYPE_CHECKING:
     from horovodize.facts.uniform import Uniformity
@@ -253,7 +253,8 @@ class Steps:
         batch = self.feeding.kinds.constant(size) if size is not None else 32
         if fed.y is not None and count is not None and batch is not None and count <= batch:
             return self._of_all_rows(fed, call, rows)
-        if fed.y is None and fed.kind is Kind.UNKNOWN and steps is not None:  # without, it is left whole
+        unseen = fed.kind is Kind.UNKNOWN or (fed.kind is Kind.GENERATOR and is_one(steps))
+        if fed.y is None and unseen and steps is not None:  # without, it is left whole
             return Step(call, Feed.UNSEEN, fed.x, _PERHAPS_ALL, vague=(fed.x,))
         return Step(call, Feed.BATCH, call, "batches of the rows")
 

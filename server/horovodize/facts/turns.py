@@ -319,7 +319,7 @@ class Turns:
         around = isinstance(loop, (ast.For, ast.AsyncFor)) and any(loop in c.loops for c in context.around())
         if self.graph:  # a loop that builds the graph takes no turns when that runs
             return (Part.NUMBER, ()) if kinds.is_range(inside) else self._part(inside, context)
-        if kinds.turns_once(inside):
+        if self._one_turn.goes_through(inside):
             return Part.NUMBER, ()
         if kinds.is_range(inside):
             return (Part.TURN, ()) if around or self._goes_on(inside, context) else (Part.NUMBER, ())
