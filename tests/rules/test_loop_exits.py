@@ -93,6 +93,18 @@ def test_a_loop_that_ends_by_what_the_optimizer_counts(count: str) -> None:
     assert all(c.sure for c in plan.changes)
 
 
+def test_a_count_without_end_may_have_a_name() -> None:
+    """Its numbers were dealt out, and a rank that got the odd ones only came to none of its events."""
+    loop = (
+        "numbers = itertools.count(1)\nfor e in range(3):\n    for i, (x, y) in zip(numbers, ds):\n"
+        "        step(x, y)\n        if i % 100 == 0:\n            print(i)\n"
+    )
+    text = plan_of(HEAD + MADE + loop).text
+    assert SHARED in text
+    assert "zip(numbers, ds):" in text
+    assert "if i % max(1, 100 // hvd.size()) == 0" in text
+
+
 ENDLESS = "for n in itertools.count({}):\n    step(a[np.random.randint(0, 900, 8)], b)\n"
 OTHER = "for n in itertools.count():\n    step({}, b)\n    if n > 500:\n        break\n"
 

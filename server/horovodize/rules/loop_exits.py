@@ -20,9 +20,13 @@ _WHY = "Every step averages size() batches, so as many are seen after 1/size() o
 
 
 def counted(draft: Draft, e: ast.expr) -> ast.expr | bool | None:
-    """The `n` of `range(n)`; True for `itertools.count()`, which has no end; None for anything else."""
+    """The `n` of `range(n)`; True for `itertools.count()`, which has no end, also by a name; None for anything else."""
     if not isinstance(e, ast.Call):
-        return None
+        made = [o.node for o in draft.values.origins(e) if not o.path]
+        endless = bool(made) and all(
+            isinstance(n, ast.Call) and feeding(draft).kinds.is_endless(n) for n in made
+        )
+        return True if endless else None
     if feeding(draft).kinds.is_endless(e):
         return True
     single = len(e.args) == 1 and not e.keywords and draft.names.last(e.func) in ("range", "xrange")
