@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, thresholds
+from horovodize.rules import counted, guarded, thresholds
 from horovodize.rules.draft import Draft
+from horovodize.rules.ever_set import ever_set
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.augmented import augmented
@@ -63,8 +64,10 @@ def _count_down(draft: Draft, statement: ast.stmt, target: ast.Name | ast.Attrib
     ends = [t for t in tests if _is_end(draft, t)]
     if not ends:
         return  # it decides nothing, or is no number of steps
-    given = [b for b in _bindings(draft, target) if b.statement is not statement]
+    given = [b for b in ever_set(draft, target) if b.statement is not statement]
     begins = [b.value for b in given if b.kind == "assign" and not b.path and b.value is not None]
+    if any(guarded.is_round(draft, draft.syntax.parent[t], t, e) for t in ends for e in begins):
+        return  # so many updates go with one of another kind
     plain = len(begins) == len(given) and all(_is_plain(draft, b) for b in given)
     if plain and len(ends) == len(tests) and all(counted.is_whole(draft, e) for e in begins):
         edits: list[Edit] = []
@@ -100,25 +103,11 @@ def _is_end(draft: Draft, read: ast.expr) -> bool:
 
 def _reads(draft: Draft, target: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
     """Where a number is read."""
-    mine = {b.anchor for b in _bindings(draft, target)}
+    mine = {b.anchor for b in ever_set(draft, target)}
     for n in draft.syntax.every(type(target)):
         if isinstance(n.ctx, ast.Load) and ast.unparse(n) == ast.unparse(target):
-            if mine & {b.anchor for b in _bindings(draft, n)}:
+            if mine & {b.anchor for b in ever_set(draft, n)}:
                 yield n
-
-
-def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
-    """All that a number is ever set to."""
-    if isinstance(e, ast.Name):
-        home = draft.module.scopes.lookup(e.id, e)
-        return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
-    own = draft.values.receiver(e.value)
-    of_name = draft.module.scopes.attributes.get(e.attr, ())
-    return [
-        b
-        for b in of_name
-        if isinstance(b.anchor, ast.Attribute) and draft.values.receiver(b.anchor.value) & own
-    ]
 
 
 __all__ = ["apply"]

@@ -345,6 +345,10 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         return
     if guarded.applies_gathered(draft, test):
         return  # as many batches go into an update as before, of each rank
+    if len(bounds) == 1 and guarded.is_round(draft, test, number, bounds[0]):
+        if draft.facts.feeding.kinds.constant(bounds[0]) is None:
+            draft.note("G5", test, _RATIO)
+        return
     if bounds and not (bounds := [b for b in bounds if not counted.is_last_turn(draft, number, b)]):
         return  # the last turn is the last of all already
     if len(bounds) == 1 and thresholds.goes_on_from(draft, test, bounds[0]):

@@ -7,6 +7,7 @@ import ast
 from horovodize.rules import named_tests
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
+from horovodize.rules.ever_set import ever_set
 from horovodize.rules.target_networks import losses_of
 from horovodize.summary.augmented import augmented
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments
@@ -33,9 +34,75 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
     few = known is None or known <= FEW
     if picked_by(draft.facts.feeding, test, alternating=not few) is not None or _sets_turns(draft, test):
         return True
-    if _trains_either_way(draft, test):
-        return False
+    if _makes_loss_of_turn(draft, test):
+        return True
+    either_way = _trains_either_way(draft, test)
+    if either_way is not None:
+        return not either_way
     return trains(draft, test) and (few or applies_gathered(draft, test))
+
+
+def _makes_loss_of_turn(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test decides what the loss of its own turn is made of: `if step % 16 == 0: loss += penalty`. As many updates in
+    a hundred have that then as before; what stays for the turns after it, `weight *= 0.9`, comes by the rows that are seen."""
+    decision = draft.syntax.statement(test)
+    if not isinstance(decision, ast.If) or not draft.syntax.inside(test, decision.test):
+        return False
+    settings = [n for n in _nodes(decision.body) if isinstance(n, (ast.Assign, ast.AugAssign))]
+    otherwise = {t for n in _nodes(decision.orelse) if isinstance(n, ast.Assign) for t in _targets(n)}
+    of_turn = [n for n in settings if all(t in otherwise or _is_of_turn(draft, n, t) for t in _targets(n))]
+    return bool(of_turn) and _makes_losses(draft, list[ast.AST](of_turn))
+
+
+def _nodes(block: list[ast.stmt]) -> list[ast.AST]:
+    return [n for s in block for n in ast.walk(s)]
+
+
+def _targets(setting: ast.Assign | ast.AugAssign) -> list[str]:
+    """The names that are set; of anything else, which stays, its text."""
+    targets = setting.targets if isinstance(setting, ast.Assign) else [setting.target]
+    return [ast.unparse(t) for t in targets]
+
+
+def _is_of_turn(draft: Draft, setting: ast.Assign | ast.AugAssign, name: str) -> bool:
+    """Whether each turn sets a name before, so that what is set here doesn't stay."""
+    targets = setting.targets if isinstance(setting, ast.Assign) else [setting.target]
+    target = next((t for t in targets if isinstance(t, ast.Name) and t.id == name), None)
+    loops, function = draft.syntax.loops(setting), draft.syntax.function(setting)
+    turn = loops[0] if loops else function
+    if target is None or turn is None:
+        return False
+    around = [setting, *(p for p in draft.syntax.ancestors(setting) if draft.syntax.inside(p, turn))]
+    blocks = [(draft.syntax.block(p), p) for p in around if isinstance(p, ast.stmt) and p is not turn]
+    before = {turn, *(earlier for block, p in blocks for earlier in block[: block.index(p)])}
+    return any(b.statement in before for b in ever_set(draft, target))
+
+
+def is_round(draft: Draft, test: ast.AST, number: ast.expr, most: ast.expr) -> bool:
+    """Whether a count that begins again where it is tested tells the same: `n += 1`, `if n == 5: train_other(); n = 0`."""
+    known = draft.facts.feeding.kinds.constant(most)
+    if not isinstance(test, ast.expr) or (known is not None and known > FEW):
+        return False
+    return _begins_again(draft, number) and trains(draft, test) and not _trains_either_way(draft, test)
+
+
+def _begins_again(draft: Draft, number: ast.expr) -> bool:
+    """Whether a loop that moves a number on also sets it to one that is written out, or has a name."""
+    if not isinstance(number, (ast.Name, ast.Attribute)):
+        return False
+    bound = ever_set(draft, number)
+    moved = [
+        loop
+        for b in bound
+        if augmented(b.statement) is not None
+        for loop in draft.syntax.loops(b.statement)[:1]
+    ]
+    plain = (ast.Constant, ast.Name, ast.Attribute)
+    return any(
+        b.kind == "assign" and isinstance(b.value, plain) and draft.syntax.inside(b.statement, loop)
+        for b in bound
+        for loop in moved
+    )
 
 
 def _sets_turns(draft: Draft, test: ast.expr) -> bool:
@@ -67,16 +134,17 @@ def _sets_turns(draft: Draft, test: ast.expr) -> bool:
     )
 
 
-def _trains_either_way(draft: Draft, test: ast.expr) -> bool:
+def _trains_either_way(draft: Draft, test: ast.expr) -> bool | None:
     """Whether both arms take the same step, one of them with something beside it: `if step % 50 == 0: train(); save()`, and
-    `else: train()`."""
+    `else: train()`. False where they give it other things, a weight of the loss, say; None where they train otherwise."""
     decision = next(named_tests.decisions(draft, test), None)
     if decision is None or not decision.orelse:
-        return False
+        return None
     arms = (decision.body, decision.orelse)
     one, two = (_trained_in(draft, arm) for arm in arms)
-    fed = [_fed_in(draft, arm, one) for arm in arms]
-    return bool(one) and one == two and fed[0] == fed[1]
+    if not one or one != two:
+        return None
+    return _fed_in(draft, arms[0], one) == _fed_in(draft, arms[1], two)
 
 
 def _fed_in(draft: Draft, arm: list[ast.stmt], updates: set[ast.AST]) -> set[str]:
@@ -96,11 +164,14 @@ def _fed_in(draft: Draft, arm: list[ast.stmt], updates: set[ast.AST]) -> set[str
         if isinstance(n, ast.Call) and (n in runs or n in updates or draft.drive.reaches(n, updates))
     ]
     given = [e for n in steps for e in (*n.args[n in runs :], *(k.value for k in n.keywords))]
-    return {
-        own.get(text := ast.unparse(e), text)
-        for e in given
-        if not isinstance(e, ast.Constant) and not (isinstance(e, ast.List) and not e.elts)
-    }
+    return {own.get(text := ast.unparse(e), text) for e in given if not _only_tells(e)}
+
+
+def _only_tells(given: ast.expr) -> bool:
+    """Whether an argument is none of the data, `verbose=True`: no weight of the loss, either."""
+    if isinstance(given, ast.Constant):
+        return not isinstance(given.value, (int, float)) or isinstance(given.value, bool)
+    return isinstance(given, ast.List) and not given.elts
 
 
 def _trained_in(draft: Draft, arm: list[ast.stmt]) -> set[ast.AST]:

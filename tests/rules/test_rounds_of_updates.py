@@ -1,0 +1,93 @@
+"""G5: numbers that tell which updates go with which, not when something comes: they stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pairs import plan_of
+
+HEAD = """\
+import tensorflow as tf
+x, y = tf.ones((800, 4)), tf.ones((800, 1))
+ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+def step(a, b, weight=1.0, verbose=False):
+    with tf.GradientTape() as tape:
+        loss = weight * tf.reduce_mean((model(a) - b) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+n, k, w = {begin}, 5, 1.0
+for i, (a, b) in enumerate(ds):
+    {turn}
+"""
+
+
+def text(turn: str, begin: int = 0) -> str:
+    return plan_of(HEAD.format(begin=begin, turn=turn.replace("\n", "\n    "))).text
+
+
+@pytest.mark.parametrize(
+    ("turn", "begin"),
+    [
+        ("step(a, b)\nn += 1\nif n == 5:\n    step(a, b, 2.0)\n    n = 0", 0),
+        ("step(a, b)\nn += 1\nif n >= k:\n    n = 0\n    step(a, b, 2.0)", 0),
+        ("step(a, b)\nn += 1\nif n < 5:\n    continue\nn = 0\nstep(a, b, 2.0)", 0),
+        ("step(a, b)\nn -= 1\nif n == 0:\n    step(a, b, 2.0)\n    n = 5", 5),
+        ("n += 1\nif n == 5:\n    step(a, b, 2.0)\n    n = 0\nelse:\n    step(a, b)", 0),
+    ],
+)
+def test_a_count_that_begins_again_with_another_update(turn: str, begin: int) -> None:
+    """Two ranks took every second step with another weight, alone every fifth."""
+    distributed = text(turn, begin)
+    assert all(f"    {line}\n" in distributed for line in turn.splitlines() if "n " in line)
+    assert f"n, k, w = {begin}, 5, 1.0\n" in distributed
+
+
+@pytest.mark.parametrize(
+    ("turn", "divided"),
+    [
+        (
+            "step(a, b)\nn += 1\nif n == 100:\n    model.save_weights('w')\n    n = 0",
+            "if n == max(1, 100 // hvd.size())",
+        ),
+        ("step(a, b)\nn += 1\nif n == 10:\n    break", "if n == max(1, 10 // hvd.size()):"),
+        (
+            "n += 1\nif n == 5:\n    step(a, b)\n    n = 0\n    print(i)\nelse:\n    step(a, b)",
+            "max(1, 5 // hvd.size()):",
+        ),
+    ],
+)
+def test_an_event_comes_after_as_many_rows(turn: str, divided: str) -> None:
+    assert divided in text(turn)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "if i % 50 == 0:\n    step(a, b, 2.0)\nelse:\n    step(a, b)",
+        "w = 1.0\nif i % 50 == 0:\n    w = 2.0\nstep(a, b, w)",
+        "if i % 50 == 0:\n    w = 2.0\nelse:\n    w = 1.0\nstep(a, b, w)",
+        "if i % 50 == 0:\n    a = a + tf.random.normal(a.shape)\nstep(a, b)",
+        "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean((model(a) - b) ** 2)\n    if i % 50 == 0:\n"
+        "        loss += tf.reduce_sum(model.weights[0] ** 2)\n"
+        "opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))",
+    ],
+)
+def test_what_the_loss_of_a_turn_is_made_of(turn: str) -> None:
+    """With a penalty in every 16th update, sixteen ranks had it in each."""
+    kept = next(line for line in turn.splitlines() if "%" in line)
+    assert f"{kept}\n" in text(turn)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "if i % 50 == 0:\n    w = w * 0.9\nstep(a, b, w)",
+        "if i % 50 == 0:\n    w *= 0.9\nstep(a, b, w)",
+        "loss = step(a, b)\nif i % 50 == 0:\n    loss = float(loss)\n    print(loss)",
+        "if i % 50 == 0:\n    step(a, b, verbose=True)\nelse:\n    step(a, b)",
+    ],
+)
+def test_what_stays_or_is_shown_comes_after_as_many_rows(turn: str) -> None:
+    assert "if i % 50 == 0" not in text(turn)
