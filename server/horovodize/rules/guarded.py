@@ -75,7 +75,7 @@ def _is_of_turn(draft: Draft, setting: ast.Assign | ast.AugAssign, name: str) ->
     around = [setting, *(p for p in draft.syntax.ancestors(setting) if draft.syntax.inside(p, turn))]
     blocks = [(draft.syntax.block(p), p) for p in around if isinstance(p, ast.stmt) and p is not turn]
     before = {turn, *(earlier for block, p in blocks for earlier in block[: block.index(p)])}
-    return any(b.statement in before for b in ever_set(draft, target))
+    return any(b.statement in before and b.kind != "augment" for b in ever_set(draft, target))
 
 
 def is_round(draft: Draft, test: ast.AST, number: ast.expr, most: ast.expr) -> bool:

@@ -100,12 +100,14 @@ class Guarded:
 
     def collective(self, node: ast.AST) -> bool:
         """Whether a collective may stand at a node: all ranks come there alike, and run it in order."""
+        return self.in_order(node) and self.draft.uniform.reached_alike(node)
+
+    def in_order(self, node: ast.AST) -> bool:
+        """Whether ranks that come to a node run it in one order."""
         ways = self.draft.drive.ways(node)
         if self.draft.drive.in_traced(node) or any(map(self._runs_aside, ways)):
             return False
-        if any(self._inside(f.node) for way in ways for f in way):
-            return False
-        return self.draft.uniform.reached_alike(node)
+        return not any(self._inside(f.node) for way in ways for f in way)
 
     def _runs_aside(self, way: tuple[Frame, ...]) -> bool:
         """Whether a generator leads to a node that `fit` or a data set draws from: in a thread of its own, beside the steps. Or

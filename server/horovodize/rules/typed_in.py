@@ -12,9 +12,22 @@ from horovodize.rules.guards import Guarded, from_root
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.outputs import Outputs
+from horovodize.summary.syntax import COMPREHENSIONS, position
 
 _WHAT = "Let rank 0 alone wait for an answer, and take it on all ranks"
 _WHY = "Only one process has the keyboard: the others would fail, or wait without end."
+
+_OTHERWISE = (
+    ast.For,
+    ast.AsyncFor,
+    ast.Try,
+    ast.IfExp,
+    ast.BoolOp,
+    ast.Lambda,
+    ast.match_case,
+    *COMPREHENSIONS,
+)
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
@@ -23,7 +36,8 @@ def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
         used = not isinstance(draft.syntax.parent.get(call), ast.Expr)
         if not used or not outputs.effects.output_calls.waits_for_user(call):
             continue
-        if outputs.is_early(call) or not guarded.collective(call) or not in_place(draft.module, call):
+        alike = guarded.collective(call) or (guarded.in_order(call) and _comes_by_answers(draft, call))
+        if outputs.is_early(call) or not alike or not in_place(draft.module, call):
             continue
         span = draft.module.span(call)
         if draft.was(
@@ -35,3 +49,27 @@ def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
         draft.decide(call, Agreed("C6"))
         guarded.told.add(call)
         draft.change("C6", call, _WHAT, _WHY, edits)
+
+
+def _comes_by_answers(draft: Draft, call: ast.Call) -> bool:
+    """Whether only answers decide whether a place is come to, its own and those that all ranks have from rank 0: `while answer
+    not in ("y", "n"): answer = input()`."""
+    function, around, child = draft.syntax.function(call), list[ast.expr](), ast.AST()
+    for a in (call, *draft.syntax.ancestors(call)):
+        if a is function or isinstance(a, ast.Module):
+            break
+        if isinstance(a, (ast.If, ast.While)) and child is not a.test:
+            around.append(a.test)
+        elif isinstance(a, _OTHERWISE):
+            return False
+        child = a
+    earlier = (n for n in ast.walk(function or draft.module.tree) if isinstance(n, _LEAVING))
+    if any(position(n) < position(call) for n in earlier):
+        return False
+    reasons = [r for test in around for r in draft.uniform.reasons(test)]
+    above = (frame.node for way in draft.drive.ways(call) for frame in way[1:])
+    return (
+        bool(reasons)
+        and all(r.where is call or draft.was(r.where, Agreed) for r in reasons)
+        and all(map(draft.uniform.reached_alike, above))
+    )
