@@ -91,3 +91,58 @@ def test_what_the_loss_of_a_turn_is_made_of(turn: str) -> None:
 )
 def test_what_stays_or_is_shown_comes_after_as_many_rows(turn: str) -> None:
     assert "if i % 50 == 0" not in text(turn)
+
+
+@pytest.mark.parametrize(
+    ("turn", "moved", "tested"),
+    [
+        (
+            "step(a, b)\nn = (n + 1) % 50\nif n == 0:\n    {}",
+            "n = (n + hvd.size()) % 50",
+            "if n < hvd.size()",
+        ),
+        (
+            "step(a, b)\nn = (n + 1) % 50\nif n == 49:\n    {}",
+            "n = (n + hvd.size()) % 50",
+            "if (n - 49) % 50 < hvd.size()",
+        ),
+        (
+            "step(a, b)\nn = (n + 1) % k\nif not n:\n    {}",
+            "n = (n + hvd.size()) % k",
+            "if not n >= hvd.size()",
+        ),
+    ],
+)
+def test_a_count_that_goes_round_goes_on_by_all_ranks(turn: str, moved: str, tested: str) -> None:
+    """What came by it came size() times too seldom."""
+    distributed = text(turn.format("model.save_weights('w')"))
+    assert f"    {moved}\n    {tested}" in distributed
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16])
+@pytest.mark.parametrize("rest", [0, 1, 9])
+def test_what_comes_by_it_comes_as_often(size: int, rest: int) -> None:
+    """The generated test, counted: once for each time that one process comes to the number, at most in each step."""
+    rows, every, n, came = 1680, 10, 0, 0
+    for _ in range(rows // size):
+        n = (n + size) % every
+        came += (n - rest) % every < size
+    assert came == min(rows // every, rows // size)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "step(a, b)\nn = (n + 1) % 5\nif n == 0:\n    step(a, b, 2.0)",
+        "step(a, b)\nif i - n == 5:\n    step(a, b, 2.0)\n    n = i",
+    ],
+)
+def test_another_update_by_such_a_count_stays(turn: str) -> None:
+    distributed = text(turn)
+    assert all(f"    {line}\n" in distributed for line in turn.splitlines() if "n " in line)
+
+
+def test_rows_that_such_a_count_selects_are_asked_about() -> None:
+    turn = "kept[n] = step(a, b)\nn = (n + 1) % 50\nprint(kept[n])\nif n == 0:\n    model.save_weights('w')"
+    source = "kept = [0] * 50\n" + HEAD.format(begin=0, turn=turn.replace("\n", "\n    "))
+    assert any("stands among so many" in change.doubt for change in plan_of(source).to_confirm)

@@ -87,7 +87,12 @@ def is_round(draft: Draft, test: ast.AST, number: ast.expr, most: ast.expr) -> b
 
 
 def _begins_again(draft: Draft, number: ast.expr) -> bool:
-    """Whether a loop that moves a number on also sets it to one that is written out, or has a name."""
+    """Whether a loop that moves a number on also sets it to one that is written out, or has a name; of a distance from an
+    earlier step, `step - last`, whether it sets that."""
+    if isinstance(number, ast.BinOp) and isinstance(number.op, ast.Sub):
+        since, now = number.right, ast.unparse(number.left)
+        bound = ever_set(draft, since) if isinstance(since, (ast.Name, ast.Attribute)) else []
+        return any(b.value is not None and ast.unparse(b.value) == now for b in bound)
     if not isinstance(number, (ast.Name, ast.Attribute)):
         return False
     bound = ever_set(draft, number)

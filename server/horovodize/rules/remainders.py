@@ -2,7 +2,8 @@
 
 `place = step % 100` and `if place == 99: save()`: a rank takes size() times fewer steps, so the name is told those of all
 ranks, which may step over the number: `place = step * hvd.size() % 100` and `if (99 - place) % 100 < hvd.size(): save()`. What
-else is made of it (`rate * place / 100`) is right so."""
+else is made of it (`rate * place / 100`) is right so. One that goes round by itself, `place = (place + 1) % 100`, goes on by
+size()."""
 
 from __future__ import annotations
 
@@ -26,8 +27,12 @@ def apply(draft: Draft) -> None:
     for assign in draft.syntax.every(ast.Assign):
         found = _remainder(assign)
         if found is None:
+            _ask_of_field(draft, assign)
             continue
         name, whole, count, every = found
+        if (step := _goes_round(draft, assign, name, count)) is not None:
+            _go_round(draft, assign, name, whole, every, step)
+            continue
         read = count.left if _is_next(count) and isinstance(count, ast.BinOp) else count
         is_own = counted.of(draft, read) is not None
         if not (is_own or _is_told(draft, read)) or not counted.is_whole(draft, every):
@@ -43,6 +48,68 @@ def apply(draft: Draft) -> None:
             draft.change("G5", assign, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
         for test, n in tests:
             _adapt(draft, test, n, every)
+
+
+def _goes_round(draft: Draft, assign: ast.Assign, name: ast.Name, count: ast.expr) -> ast.Constant | None:
+    """The `1` of `place = (place + 1) % 100`, which goes on with each step of a rank."""
+    match count:
+        case ast.BinOp(left=ast.Name(id=own), op=ast.Add(), right=ast.Constant(value=1) as step) if (
+            own == name.id
+        ):
+            found = draft.facts.occasions.counted_at(assign)
+            counts = found is not None and bool(found[0] or found[1])
+            return step if counts and counted.is_by_step(draft, assign) else None
+    return None
+
+
+def _go_round(
+    draft: Draft, assign: ast.Assign, name: ast.Name, whole: ast.expr, every: ast.expr, step: ast.Constant
+) -> None:
+    """`place = (place + hvd.size()) % 100`, where nothing but when something comes goes by it."""
+    tests, known = list(_tests(draft, assign, name)), feeding(draft).kinds.constant(every)
+    if not tests or (known is not None and known <= 1) or not counted.is_whole(draft, every):
+        return
+    if any(guarded.is_ratio(draft, test, whole) for test, _ in tests):
+        return
+    loads = [n for n in draft.module.loads.get(name.id) if isinstance(n, ast.Name)]
+    tested = [n for _, n in tests]
+    others = [n for n in loads if n not in tested and not draft.syntax.inside(n, assign)]
+    if any(
+        b.statement is assign for n in others for b in draft.module.scopes.reaching(n)
+    ):  # rows of a buffer
+        draft.ask("G5", assign, thresholds.WHAT, thresholds.WHY, _ASKED)
+        return
+    edits = [Edit(draft.module.span(step), SIZE)]
+    draft.change("G5", assign, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
+    for test, n in tests:
+        _adapt(draft, test, n, every, after=True)
+
+
+def _ask_of_field(draft: Draft, assign: ast.Assign) -> None:
+    """The same of a field, `self.place = (self.place + 1) % 100`, which may be read anywhere: asked."""
+    match assign:
+        case ast.Assign(
+            targets=[ast.Attribute() as field],
+            value=ast.BinOp(
+                op=ast.Mod(), left=ast.BinOp(op=ast.Add(), left=own, right=ast.Constant(value=1))
+            ) as whole,
+        ) if ast.unparse(own) == ast.unparse(field):
+            found = draft.facts.occasions.counted_at(assign)
+            tests = [
+                test
+                for test in draft.syntax.every(ast.Compare, ast.UnaryOp)
+                for side in ([test.left] if isinstance(test, ast.Compare) else [test.operand])
+                if ast.unparse(side) == ast.unparse(field) and not unseen_counts.only_shows(draft, test)
+            ]
+            if (
+                not tests
+                or found is None
+                or not (found[0] or found[1])
+                or not counted.is_by_step(draft, assign)
+            ):
+                return
+            if not any(guarded.is_ratio(draft, test, whole) for test in tests):
+                draft.ask("G5", assign, thresholds.WHAT, thresholds.WHY, _ASKED)
 
 
 def _remainder(assign: ast.Assign) -> tuple[ast.Name, ast.expr, ast.expr, ast.expr] | None:
@@ -89,7 +156,8 @@ def _tests(draft: Draft, assign: ast.Assign, name: ast.Name) -> Iterator[tuple[a
             yield n, n
 
 
-def _adapt(draft: Draft, test: ast.expr, name: ast.Name, every: ast.expr) -> None:
+def _adapt(draft: Draft, test: ast.expr, name: ast.Name, every: ast.expr, *, after: bool = False) -> None:
+    """`after`: that the place is that after the step, so that all ranks have just come to it"""
     plain = isinstance(every, (ast.Constant, ast.Name, ast.Attribute))
     if not plain or draft.drive.in_traced(test) or not draft.decide(test, Counted("G5")):
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED)
@@ -103,7 +171,8 @@ def _adapt(draft: Draft, test: ast.expr, name: ast.Name, every: ast.expr) -> Non
     edits = [strides.between(draft, name, rest, operator), Edit(draft.module.span(rest), SIZE)]
     if feeding(draft).kinds.constant(rest) != 0:
         text = f"({draft.module.text(rest)})" if needs_parentheses(rest) else draft.module.text(rest)
-        edits += Edit.around(span, f"({text} - ", f") % {draft.module.text(every)}")
+        around = ("(", f" - {text})") if after else (f"({text} - ", ")")
+        edits += Edit.around(span, around[0], f"{around[1]} % {draft.module.text(every)}")
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits)
 
 
