@@ -48,7 +48,7 @@ model.fit(x, y, batch_size=16, epochs=4, callbacks=[OneCycle(400)])
         ("setattr(opt, 'momentum', 0.9 ** step)", "setattr(opt, 'momentum', 0.9 ** (step * hvd.size()))"),
         ("opt._set_hyper('beta_1', 0.9 ** step)", "opt._set_hyper('beta_1', 0.9 ** (step * hvd.size()))"),
         ("opt.__dict__['_momentum'] = 0.9 ** step", "opt.__dict__['_momentum'] = 0.9 ** (step * hvd.size())"),
-        ("opt.momentum = momenta[step]", "opt.momentum = momenta[(step * hvd.size())]"),
+        ("opt.momentum = momenta[step]", "opt.momentum = momenta[step * hvd.size()]"),
         ("opt.momentum *= 0.999", "opt.momentum *= 0.999 ** hvd.size()"),
         # rates, which are multiplied, too
         ("opt.__dict__['lr'] = 0.9 ** step", "opt.__dict__['lr'] = 0.9 ** (step * hvd.size()) * hvd.size()"),

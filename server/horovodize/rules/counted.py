@@ -155,9 +155,10 @@ def read_as_all(draft: Draft, read: ast.expr, rule: str) -> tuple[Edit, ...]:
     if last is not None:
         return Edit.around(span, "min(", f" * {SIZE}, {last})")
     parent = draft.syntax.parent[read]
-    binds = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript)) and not (
+    binds = isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Attribute)) and not (
         isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub))
     )
+    binds = binds or (isinstance(parent, ast.Subscript) and parent.value is read)
     first = isinstance(parent, ast.BinOp) and isinstance(
         parent.op, (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
     )
