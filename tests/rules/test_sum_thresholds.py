@@ -161,3 +161,47 @@ def test_a_sum_that_is_compared_with_a_number_of_the_object_is_that_of_all_ranks
         "total * hvd.size() < self.least"
         in plan_of(HEAD + BOLD.format("total += l", "total < self.least")).text
     )
+
+
+KEPT = """\
+import tensorflow as tf
+x, y = tf.ones((800, 4)), tf.ones((800, 1))
+ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+total = {}
+for e in range(100):
+    {}
+    for a, b in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(a) - b) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        {}
+    if {} < 8.0:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "begun", "moved", "read"),
+    [
+        ("tf.Variable(0.0)", "total.assign(0.0)", "total.assign_add(loss)", "total"),
+        ("tf.Variable(0.0)", "total.assign(0.0)", "total.assign_add(loss)", "total.numpy()"),
+        ("tf.keras.metrics.Sum()", "total.reset_states()", "total.update_state(loss)", "total.result()"),
+    ],
+)
+def test_a_variable_or_a_metric_may_keep_the_sum(made: str, begun: str, moved: str, read: str) -> None:
+    """A rank added up 1/size() of the steps, and all ended size() times too early."""
+    assert f"{read} * hvd.size()" in plan_of(KEPT.format(made, begun, moved, read)).text
+
+
+@pytest.mark.parametrize(
+    ("made", "begun", "moved", "read"),
+    [
+        ("tf.keras.metrics.Mean()", "total.reset_states()", "total.update_state(loss)", "total.result()"),
+        ("tf.Variable(0.0)", "pass", "total.assign(loss)", "total"),
+        ("tf.Variable(0.0)", "total.assign(0.0)", "total.assign_add(loss / len(ds))", "total"),
+    ],
+)
+def test_what_keeps_no_sum_is_compared_as_it_is(made: str, begun: str, moved: str, read: str) -> None:
+    assert f"{read} * hvd.size()" not in plan_of(KEPT.format(made, begun, moved, read)).text

@@ -32,6 +32,11 @@ _DOUBT = (
 )
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _NUMBERS = ("int", "float", "abs", "round")
+# What keeps a number, and the method that adds to it.
+_ADDING = {
+    "tensorflow.Variable": "assign_add",
+    "tensorflow.keras.metrics.Sum": "update_state",
+}
 _DEPTH = 6
 _READ = (ast.Name, ast.Attribute)
 
@@ -86,12 +91,16 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
             bound = draft.values.bindings(e)
             if any(b.kind == "augment" for b in bound):
                 return _is_added_up(draft, bound, divided)
+            if _is_kept(draft, e, divided):
+                return True
             given = list(_given(draft, bound))
             return bool(given) and all(
                 part is not None and _is_sum(draft, part, divided, depth - 1) for part in given
             )
         case ast.Call() if draft.names.last(e.func) in _NUMBERS and len(e.args) == 1:
             return _is_sum(draft, e.args[0], divided, depth - 1)
+        case ast.Call(func=ast.Attribute(value=held, attr="numpy" | "result" | "read_value"), args=[]):
+            return _is_sum(draft, held, divided, depth - 1)
         case ast.Call() if draft.names.last(e.func) == "sum" and len(e.args) == 1:
             return _is_gathered(draft, e.args[0], divided)
         case ast.Call() if isinstance(draft.values.callee(e), FUNCTIONS):
@@ -114,6 +123,25 @@ def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> b
         if not is_step or b.value is None or not _is_of_a_step(draft, b.value, b.statement, around[0]):
             return False
     return True
+
+
+def _is_kept(draft: Draft, e: ast.expr, divided: list[Driver]) -> bool:
+    """`total = tf.Variable(0.0)`, `total.assign_add(loss)` in a divided loop; a `Sum` of Keras that is told losses there."""
+    made = set[ast.AST](draft.values.calls(e))
+    adding = {_ADDING.get(draft.names.of(c.func) or "", "") for c in made if isinstance(c, ast.Call)}
+    method = adding.pop() if len(adding) == 1 else ""
+    calls = [c for c in draft.sites.method_calls(method) if _is_of(draft, c.func, made)] if method else []
+    for call in calls:
+        around = [d for d in divided if draft.syntax.inside(call, d.loop)]
+        if not around or not call.args or not _is_of_a_step(draft, call.args[0], call, around[0]):
+            return False
+    return bool(calls)
+
+
+def _is_of(draft: Draft, method: ast.expr, made: set[ast.AST]) -> bool:
+    return isinstance(method, ast.Attribute) and bool(
+        made & {o.node for o in draft.values.origins(method.value)}
+    )
 
 
 def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver) -> bool:
