@@ -146,3 +146,38 @@ def test_rows_that_such_a_count_selects_are_asked_about() -> None:
     turn = "kept[n] = step(a, b)\nn = (n + 1) % 50\nprint(kept[n])\nif n == 0:\n    model.save_weights('w')"
     source = "kept = [0] * 50\n" + HEAD.format(begin=0, turn=turn.replace("\n", "\n    "))
     assert any("stands among so many" in change.doubt for change in plan_of(source).to_confirm)
+
+
+FED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+rows = np.load("rows.npy")
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.placeholder_with_default(1.0, [])
+loss = w * tf.reduce_mean(tf.square(tf.layers.dense(x, 1)))
+shown = tf.summary.scalar("loss", loss)
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+k = 1.0
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for i in range(1000):
+        batch = rows[np.random.randint(0, 800, 16)]
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "stays"),
+    [
+        ("feed = {x: batch}\nif i % 50 == 0:\n    feed[w] = 2.0\nsession.run(train, feed)", True),
+        ("k = 1.0\nif i % 50 == 0:\n    k = 2.0\nsession.run(train, {x: batch, w: k})", True),
+        ("if i % 50 == 0:\n    k = k * 0.9\nsession.run(train, {x: batch, w: k})", False),
+        (
+            "fetched = {'t': train}\nif i % 50 == 0:\n    fetched['s'] = shown\nsession.run(fetched, {x: batch})",
+            False,
+        ),
+    ],
+)
+def test_what_a_session_is_fed_in_a_turn(turn: str, stays: bool) -> None:
+    distributed = plan_of(FED.format(turn.replace("\n", "\n        "))).text
+    assert ("        if i % 50 == 0:\n" in distributed) == stays

@@ -51,7 +51,15 @@ def _makes_loss_of_turn(draft: Draft, test: ast.expr) -> bool:
     settings = [n for n in _nodes(decision.body) if isinstance(n, (ast.Assign, ast.AugAssign))]
     otherwise = {t for n in _nodes(decision.orelse) if isinstance(n, ast.Assign) for t in _targets(n)}
     of_turn = [n for n in settings if all(t in otherwise or _is_of_turn(draft, n, t) for t in _targets(n))]
-    return bool(of_turn) and _makes_losses(draft, list[ast.AST](of_turn))
+    return bool(of_turn) and (_makes_losses(draft, list[ast.AST](of_turn)) or _is_fed(draft, of_turn))
+
+
+def _is_fed(draft: Draft, settings: list[ast.Assign | ast.AugAssign]) -> bool:
+    """Whether a session's run that trains is fed what is set: `feed[weight] = 2.0`."""
+    fed = [e for run in draft.sites.graph.trainings for e in arguments(run.call)[1:]]
+    made_of = set(draft.values.depends(fed, _FETCHED)) if fed else set()
+    names = {n.id for n in made_of if isinstance(n, ast.Name)}
+    return any(name.partition("[")[0] in names for s in settings for name in _targets(s))
 
 
 def _nodes(block: list[ast.stmt]) -> list[ast.AST]:
@@ -67,7 +75,8 @@ def _targets(setting: ast.Assign | ast.AugAssign) -> list[str]:
 def _is_of_turn(draft: Draft, setting: ast.Assign | ast.AugAssign, name: str) -> bool:
     """Whether each turn sets a name before, so that what is set here doesn't stay."""
     targets = setting.targets if isinstance(setting, ast.Assign) else [setting.target]
-    target = next((t for t in targets if isinstance(t, ast.Name) and t.id == name), None)
+    whole = [t.value if isinstance(t, ast.Subscript) else t for t in targets]
+    target = next((t for t in whole if isinstance(t, ast.Name) and t.id == name.partition("[")[0]), None)
     loops, function = draft.syntax.loops(setting), draft.syntax.function(setting)
     turn = loops[0] if loops else function
     if target is None or turn is None:
