@@ -181,3 +181,8 @@ with tf.Session() as session:
 def test_what_a_session_is_fed_in_a_turn(turn: str, stays: bool) -> None:
     distributed = plan_of(FED.format(turn.replace("\n", "\n        "))).text
     assert ("        if i % 50 == 0:\n" in distributed) == stays
+
+
+def test_what_is_fed_after_the_step_of_a_turn_is_an_event() -> None:
+    turn = "feed = {x: batch}\nsession.run(train, feed)\nif i % 50 == 0:\n    feed = {x: rows}\n    session.run(loss, feed)"
+    assert "        if i % 50 == 0:\n" not in plan_of(FED.format(turn.replace("\n", "\n        "))).text

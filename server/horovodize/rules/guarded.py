@@ -10,7 +10,7 @@ from horovodize.rules.drawing import draft_steps
 from horovodize.rules.ever_set import ever_set
 from horovodize.rules.target_networks import losses_of
 from horovodize.summary.augmented import augmented
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments, position
 from horovodize.summary.turn_picks import picked_by
 
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
@@ -56,7 +56,8 @@ def _makes_loss_of_turn(draft: Draft, test: ast.expr) -> bool:
 
 def _is_fed(draft: Draft, settings: list[ast.Assign | ast.AugAssign]) -> bool:
     """Whether a session's run that trains is fed what is set: `feed[weight] = 2.0`."""
-    fed = [e for run in draft.sites.graph.trainings for e in arguments(run.call)[1:]]
+    after = [run.call for run in draft.sites.graph.trainings if position(run.call) > position(settings[0])]
+    fed = [e for call in after for e in arguments(call)[1:]]
     made_of = set(draft.values.depends(fed, _FETCHED)) if fed else set()
     names = {n.id for n in made_of if isinstance(n, ast.Name)}
     return any(name.partition("[")[0] in names for s in settings for name in _targets(s))
