@@ -57,7 +57,9 @@ def _is_counted(syntax: Syntax, function: Function, loops: Sequence[Loop], name:
     ):
         target, called = inner.target, inner.iter.func
         by = called.id if isinstance(called, ast.Name) and len(inner.iter.args) < 3 else ""
-        is_range = target is stores[0] and by == "range"
+        last = called.attr if isinstance(called, ast.Attribute) else by
+        endless = last == "count" and len(inner.iter.args) < 2 and not inner.iter.keywords  # of itertools
+        is_range = target is stores[0] and (by == "range" or endless)
         numbered = isinstance(target, ast.Tuple) and target.elts[0] is stores[0] and by == "enumerate"
         return (is_range or numbered) and not any(isinstance(n, ast.Continue) for n in walk(inner))
     set_by, given = [syntax.statement(n) for n in stores], {a.arg for a in function.args.args}

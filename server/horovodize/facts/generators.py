@@ -13,7 +13,7 @@ from horovodize.source.nodes import names_in, walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.kinds import Kind
-from horovodize.summary.syntax import CALLABLES, Function
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
 _RANGES = ("numpy.arange",)
 _LISTS = ("sorted", "list", "tuple")
@@ -35,12 +35,32 @@ class Generators:
         self.feeding, self.effects, self.draws = feeding, effects, draws
 
     def numbers(self, function: Function) -> ast.expr | None:
-        """The `range(…)` of the loop that yields once in each turn what its number alone selects; None where there is no such
-        loop, or where that can't be seen."""
+        """The `range(…)` of the loop that yields once in each turn what its number selects, or what it draws by no seed; None
+        where there is no such loop, or where that can't be seen."""
         loop = self._yielding(function)
         if loop is None or not self._is_range(loop.iter) or not isinstance(loop.target, ast.Name):
             return None
-        return loop.iter if self._goes_by(loop) and self._passes_are_alike(loop, function) else None
+        alike = self._goes_by(loop, draws=True) and self._passes_are_alike(loop, function)
+        return loop.iter if alike else None
+
+    def is_endless(self, function: Function) -> bool:
+        """Whether a generator function yields for ever, whatever it goes through: `while True:` that nothing leaves."""
+        inside = [n for n in walk(function) if self.feeding.syntax.function(n) is function]
+        if any(isinstance(n, ast.Return) for n in inside):
+            return False
+        return any(
+            isinstance(s, ast.While)
+            and isinstance(s.test, ast.Constant)
+            and bool(s.test.value)
+            and not any(isinstance(n, ast.Break) and self._leaves(n, s) for n in walk(s))
+            for s in function.body
+            if isinstance(function, FUNCTIONS)
+        )
+
+    def _leaves(self, exit: ast.Break, loop: ast.While) -> bool:
+        """Whether a `break` is of a loop, not of one within it."""
+        loops = self.feeding.syntax.loops(exit)
+        return bool(loops) and loops[0] is loop
 
     def rows(self, function: Function) -> list[ast.expr]:
         """The numbers, lists or arrays by whose items a loop yields a row in each turn, to be divided each: of
@@ -88,14 +108,14 @@ class Generators:
         return is_named and self.feeding.module.scopes.is_builtin(call.func)
 
     def _is_range(self, e: ast.expr) -> bool:
-        if not isinstance(e, ast.Call):
+        if not isinstance(e, ast.Call) or self.feeding.kinds.is_endless(e):
             return False
         return self.feeding.kinds.is_range(e) or self.feeding.names.of(e.func) in _RANGES
 
     def _goes_by(self, loop: ast.For, *, draws: bool = False) -> bool:
         """Whether a turn of the loop makes what it yields from its number, and leaves nothing behind for the next.
 
-        draws: whether it may draw, by no seed"""
+        draws: whether it may draw by no seed, from the number or beside it"""
         made, given = names_in(loop.target), next(n for n in walk(loop) if isinstance(n, ast.Yield))
         for statement in loop.body:
             if any(isinstance(n, _LEAVING) for n in walk(statement)):
@@ -104,7 +124,9 @@ class Generators:
                 return False
             if isinstance(statement, ast.Assign) and names_in(statement.value) & made:
                 made |= {name for target in statement.targets for name in names_in(target)}
-        return bool(names_in(given) & made) and not self._is_read_before(loop)
+        calls = [n for n in walk(loop) if isinstance(n, ast.Call)] if draws else []
+        is_own = bool(names_in(given) & made) or any(map(self._draws_freely, calls))
+        return is_own and not self._is_read_before(loop)
 
     def _passes_are_alike(self, loop: ast.For, function: Function) -> bool:
         """Whether each pass through the loop goes through the same rows, in whatever order. Where passes bring rows of their

@@ -7,11 +7,11 @@ import ast
 from horovodize.facts.calls import is_known
 from horovodize.facts.turn_uses import uses_of
 from horovodize.rules import data, dealt_numbers, gathered_batches, generators, loop_exits, strong
-from horovodize.rules.decisions import Shared
+from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER
 from horovodize.rules.ranges import EVERYTHING, counts_from, deal_pairs, divide_from
-from horovodize.rules.shares import WHY, change_count, counts_a_share, feeding, wrap
+from horovodize.rules.shares import WHY, change_count, counts_a_share, draws_for_itself, feeding, wrap
 from horovodize.summary.feeding import Driver, Kind
 
 _BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
@@ -32,7 +32,8 @@ def divide_zipped(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     if not dealt and len(others) == len(zipped):
         return False
     for batches in dealt:
-        _deal(draft, driver, batches, batches)
+        if not _is_given_apart(draft, batches):
+            _deal(draft, driver, batches, batches)
     for count in counts:
         if isinstance(count, ast.expr) and not counts_a_share(draft, count):
             change_count(draft, draft.loop_rule, count)
@@ -70,9 +71,36 @@ def deal(draft: Draft, driver: Driver, e: ast.expr) -> None:
         or deal_pairs(draft, driver, e, draft.loop_rule)
     ):
         return
-    if numbered is None and generators.divide_inside(draft, draft.loop_rule, e):
-        return data.shuffle_alike(draft, e)
+    if numbered is None and _divide_sliced(draft, e):
+        return
+    if numbered is None and _is_given_apart(draft, e):
+        if not draws_for_itself(draft, e):
+            dealt_numbers.tell(draft, driver, e)
+        return
     _deal(draft, driver, e, numbered or e)
+
+
+def _is_given_apart(draft: Draft, e: ast.expr) -> bool:
+    """Divides a generator where it goes through its numbers, or leaves one that draws other batches on each rank. Whether one
+    of the two could be done."""
+    if generators.divide_inside(draft, draft.loop_rule, e):
+        data.shuffle_alike(draft, e)
+        return True
+    return generators.differs_by_rank(draft, draft.loop_rule, e)
+
+
+def _divide_sliced(draft: Draft, e: ast.expr) -> bool:
+    """`islice(batches(), n)` of such a generator: each rank takes its share of the number. Whether it could be done."""
+    is_slice = isinstance(e, ast.Call) and draft.names.of(e.func) == "itertools.islice"
+    if not is_slice or not isinstance(e, ast.Call) or len(e.args) != 2 or e.keywords:
+        return False
+    if not _is_given_apart(draft, e.args[0]):
+        return False
+    unit = Unit.OWN if draws_for_itself(draft, e.args[0]) else Unit.STEPS
+    draft.decide(e, Shared(draft.loop_rule, unit))
+    if not counts_a_share(draft, e.args[1]):
+        change_count(draft, draft.loop_rule, e.args[1])
+    return True
 
 
 def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:

@@ -36,6 +36,7 @@ import ast
 
 from horovodize.plan import Decision
 from horovodize.rules import (
+    drawing,
     few_rows,
     generators,
     global_batch,
@@ -46,7 +47,6 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
-from horovodize.rules.drawing import draws_apart
 from horovodize.rules.elastic.rows import divide as divide_elastically
 from horovodize.rules.own_experience import played
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
@@ -110,6 +110,9 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
         if draft.options.keeps_batch and draft.facts.batches.is_late(feed, place):
             _divide_batches(draft, place)
         elif _differs_by_itself(draft, place):
+            draft.decide(
+                place, Shared("D1", Unit.OWN)
+            )  # so that ends and events of its loop are those of a rank
             draft.divided = True
         elif draft.options.elastic:
             _divide_whenever_iterated(draft, place)
@@ -178,12 +181,14 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
     given = argument(call, "generator", 0) if draft.names.last(call.func) == "from_generator" else None
     origins = draft.values.origins(given) if given is not None else []
     found = [o.node for o in origins if isinstance(o.node, ast.FunctionDef) and not o.path]
-    endless = [
-        f
-        for f in found
-        if any(isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and n.test.value for n in f.body)
-    ]
-    return bool(found) and len(endless) == len(origins) and all(draws_apart(draft, "D1", f) for f in found)
+    endless = [f for f in found if draft.facts.generators.is_endless(f)]
+    if any(draft.facts.generators.rows(f) and drawing.draws_orders(draft, f) for f in endless):
+        return False  # each pass is of all rows, and can be divided
+    return (
+        bool(found)
+        and len(endless) == len(origins)
+        and all(drawing.draws_apart(draft, "D1", f) for f in found)
+    )
 
 
 def _is_gone_through(draft: Draft, place: ast.expr) -> bool:

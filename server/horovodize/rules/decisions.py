@@ -24,6 +24,7 @@ class Unit(Enum):
     STEPS = "of the steps, each with a batch of its own"
     ROWS = "of the rows of each step"
     DRAWS = "of batches that are drawn: each rank draws those of all ranks and leaves the others'"
+    OWN = "of batches without end: each rank draws others, and as many as it takes steps"
 
 
 class How(Enum):

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from horovodize.facts import drawn_yields
 from horovodize.facts.cursors import deals_by_cursor, moved, passes
 from horovodize.facts.dealt import DEALS, EVALUATES
 from horovodize.facts.games import is_game
@@ -17,7 +18,7 @@ from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import own_counts, strong
-from horovodize.rules.decisions import Decided, Shared, Unit
+from horovodize.rules.decisions import Apart, Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.measuring_draws import only_measures
 from horovodize.rules.seeds_apart import is_order, seed_generator
@@ -25,12 +26,13 @@ from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.random_generators import MAKERS
 from horovodize.summary.selecting import draws_what_trains
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, arguments, has_unpacking
 
 _DRAWS = re.compile("rand|sample|draw|noise", re.I)
-_RANDOM = ("numpy.random", "random.", "tensorflow.random", "sklearn.utils.shuffle")
+_DRAWING_METHODS = frozenset(
+    "choice choices integers randint rand randn random random_sample normal uniform permutation permuted shuffle sample".split()
+)
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 ORDER = (
     "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
@@ -249,12 +251,19 @@ def has_rows(driver: Driver) -> bool:
 
 
 def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
-    """Whether a generator function draws other batches on each rank: by a stream that no seed fixes, or by a seed of each
-    rank's own, which it is then given. It then counts the batches of all ranks."""
+    """Whether a generator function draws other batches on each rank, and tells none of them a number: by a stream that no seed
+    fixes, or by a seed of each rank's own, which it is then given. It then counts the batches of all ranks."""
     if not _draws_its_rows(draft, generator):
         return False
-    apart = generates_freely(draft, generator) or seed_generator(draft, generator)
+    if not drawn_yields.tells_no_turns(draft.syntax, generator, lambda call: _draws_itself(draft, call)):
+        return False
+    fixed = _fixed_draws(draft, generator)
+    if fixed is None:
+        return False
+    makers = {draft.uniform.draws.maker(c) for c in fixed}
+    apart = not fixed or (len(makers) == 1 and None not in makers and seed_generator(draft, generator))
     if apart:
+        draft.decide(generator, Apart(rule))
         own_counts.count_all(draft, rule, generator)
     return apart
 
@@ -280,6 +289,11 @@ def _draws_itself(draft: Draft, call: ast.Call) -> bool:
     )
 
 
+def draws_orders(draft: Draft, generator: Function) -> bool:
+    """Whether a generator function draws an order of rows."""
+    return any(isinstance(n, ast.Call) and _orders(draft, n) for n in ast.walk(generator))
+
+
 def _orders(draft: Draft, call: ast.Call) -> bool:
     """Whether a call draws an order, or runs a function of the program that does."""
     callee = draft.values.callee(call)
@@ -287,18 +301,35 @@ def _orders(draft: Draft, call: ast.Call) -> bool:
     return any(is_order(draft, c) for c in (call, *called))
 
 
-def generates_freely(draft: Draft, generator: Function) -> bool:
-    """Whether a generator function draws from a random stream that no seed fixes."""
+def _fixed_draws(draft: Draft, generator: Function) -> list[ast.Call] | None:
+    """What of that which a generator function draws a seed fixes; None where it draws nothing, or something that isn't seen."""
     known = draft.uniform.draws
-    if any(known.gives_seed(c) and not known.is_undone(c) for c in draft.module.calls_of(*SEEDS, *MAKERS)):
-        return False  # if only where an option says so: then all would draw the same
     called = [draft.values.callee(c) for c in ast.walk(generator) if isinstance(c, ast.Call)]
     bodies = [generator, *(f for f in called if isinstance(f, FUNCTIONS))]
-    return any(
-        isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_RANDOM)
-        for body in bodies
-        for n in ast.walk(body)
-    )
+    calls = [n for body in bodies for n in ast.walk(body) if isinstance(n, ast.Call)]
+    drawn = [c for c in calls if known.draws(c)]
+    if not drawn or any(known.maker(c) is None and _is_method_that_draws(draft, c) for c in calls):
+        return None
+    # a seed counts, if only where an option says so: then all would draw the same
+    seeds = [c for c in draft.module.calls_of(*SEEDS) if known.gives_seed(c) and not known.is_undone(c)]
+    seeded = tuple(prefix for c in seeds for prefix in SEEDS[draft.names.of(c.func) or ""])
+    return [c for c in drawn if _is_fixed(draft, c, seeded)]
+
+
+def _is_fixed(draft: Draft, call: ast.Call, seeded: tuple[str, ...]) -> bool:
+    """Whether a draw is of a generator that has a seed, or of a function whose name begins as those that are seeded."""
+    maker = draft.uniform.draws.maker(call)
+    if maker is not None:
+        return draft.uniform.draws.gives_seed(maker)
+    name = draft.names.of(call.func) or ""
+    return name.startswith(seeded) or draft.uniform.draws.is_fixed(call, name)
+
+
+def _is_method_that_draws(draft: Draft, call: ast.Call) -> bool:
+    """`self.rng.choice(rows)` by its name alone."""
+    if not isinstance(call.func, ast.Attribute) or draft.names.of(call.func) is not None:
+        return False
+    return call.func.attr in _DRAWING_METHODS and draft.values.callee(call) is None
 
 
 def _drawn_in(draft: Draft, driver: Driver) -> Iterator[ast.Call]:

@@ -1,13 +1,15 @@
 """Generators of batches, part of K4 and G4: each rank takes every size()-th batch. Where a function of the program makes each
 batch out of a number, it is told to leave out the other ranks' numbers: a rank then prepares no batch but its own. Likewise one
-that makes the rows of a dataset, part of D1."""
+that makes the rows of a dataset, part of D1. One without end whose batches are drawn already gives each rank others."""
 
 from __future__ import annotations
 
 import ast
 
+from horovodize.facts import drawn_yields
 from horovodize.plan import Decision
-from horovodize.rules.decisions import Shared
+from horovodize.rules import drawing
+from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
 from horovodize.rules.shares import feeding, wrap
@@ -19,6 +21,21 @@ _WHY_INSIDE = "It yields the same batches on every rank; divided where it counts
 _WHAT_ROWS = "Give every rank its own rows of the generator"
 _WHY_ROWS = "It yields the same rows on every rank; divided where it goes through them, it prepares none of another rank's."
 _WHY_ALL = "It yields the same batches on every rank, each of which still prepares all of them."
+
+
+def differs_by_rank(draft: Draft, rule: str, feed: ast.expr) -> bool:
+    """Whether a generator without end draws its batches on each rank by itself (or is given a seed by rank here): none of them
+    is thrown away. As many are taken as the loop takes turns, which it does not number."""
+    _, function = feeding(draft).kinds.generated(feed) or (None, None)
+    if function is None or not draft.facts.generators.is_endless(function) or draft.was(feed, Shared):
+        return False
+    if not drawn_yields.counts_turns_at_once(draft.syntax, function):
+        return False
+    if not drawing.draws_apart(draft, rule, function):
+        return False
+    draft.decide(feed, Shared(rule, Unit.OWN))
+    draft.divided = True
+    return True
 
 
 def share(draft: Draft, rule: str, feed: ast.expr) -> None:

@@ -152,10 +152,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
     """Makes a generator without end, which draws by a generator of random numbers that it makes by a seed, draw differently on
     each rank; False where it is not such a one."""
     body = list(ast.walk(generator))
-    endless = any(
-        isinstance(n, ast.While) and isinstance(n.test, ast.Constant) and bool(n.test.value)
-        for n in generator.body
-    )
+    endless = draft.facts.generators.is_endless(generator)
     makers = [n for n in body if isinstance(n, ast.Call) and (draft.names.of(n.func) or "") in MAKERS]
     draws = [
         n

@@ -332,6 +332,13 @@ def draws_for_all(draft: Draft, node: ast.AST) -> bool:
     return decision is not None and decision.unit is Unit.DRAWS
 
 
+def draws_for_itself(draft: Draft, feed: ast.expr) -> bool:
+    """Whether what a loop or a `fit` goes through, or a part of it, draws other batches on each rank."""
+    parts = [n for n in ast.walk(feed) if isinstance(n, ast.expr)]
+    made = (draft.decision(e, Shared) for e in (*parts, *feeding(draft).pipelines.trail(feed)))
+    return any(d is not None and d.unit is Unit.OWN for d in made)
+
+
 def is_told_by_fit(n: ast.AST) -> bool:
     """`self.params["steps"]` of a callback: how many batches `fit` takes."""
     return (

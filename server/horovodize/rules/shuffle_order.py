@@ -14,9 +14,9 @@ from horovodize.facts.cursors import deals
 from horovodize.plan import Decision
 from horovodize.rules import streams, told_draws
 from horovodize.rules.any_rank_test import alike, draw_alike
-from horovodize.rules.decisions import Agreed, Decided, How, InRounds, Shared
+from horovodize.rules.decisions import Agreed, Apart, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import draws_for_all, feeding
+from horovodize.rules.shares import draws_for_all, draws_for_itself, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
@@ -166,6 +166,8 @@ class _Feeds:
     def orders(self, call: ast.Call) -> bool:
         """Whether a call makes the order in which rows are then dealt out: before the loop, or in what feeds it."""
         for way in self.draft.drive.ways(call):
+            if any(frame.function is not None and self.draft.was(frame.function, Apart) for frame in way):
+                continue  # in a generator that each rank asks for batches of its own
             for frame in way:
                 if any(a in self.sources for a in (frame.function, *self.syntax.ancestors(frame.node))):
                     return True
@@ -210,7 +212,7 @@ class _Feeds:
 def _is_shared(draft: Draft, fed: FitFeed) -> bool:
     """Whether the data of a `fit` is divided: at the call, or where the pipeline is made that it gets."""
     made = feeding(draft).pipelines.trail(fed.x) if fed.kind is Kind.DATASET else ()
-    return any(draft.was(e, Shared) for e in (fed.x, *made))
+    return any(draft.was(e, Shared) for e in (fed.x, *made)) and not draws_for_itself(draft, fed.x)
 
 
 def _generates(function: ast.AST | None) -> bool:
@@ -221,6 +223,9 @@ def _generates(function: ast.AST | None) -> bool:
 
 
 def _deals(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop deals rows out in some order: not batches that each rank draws for itself."""
+    if driver.iterable is not None and draws_for_itself(draft, driver.iterable):
+        return False
     if driver.indexed or driver.kind is not Kind.RANGE:
         return True
     return deals(feeding(draft), driver) and not draft.facts.drawn_rows.are_drawn(driver)
