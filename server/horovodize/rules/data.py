@@ -69,6 +69,8 @@ _MEASURED = (
     "measure by a dataset of its own"
 )
 _WHY_BATCHES = "All ranks together take the batches that one process took, so rate and steps stay."
+# What gives batches of files that it has read and decoded.
+_DECODING = ("_dataset_from_directory", "make_csv_dataset", "make_batched_features_dataset")
 _DRAWS = "tensorflow.random.uniform"  # draws by the seed that shuffles without one of their own go by
 _GRAPH_SEEDS = ("tensorflow.compat.v1.set_random_seed", "tensorflow.compat.v1.random.set_random_seed")
 
@@ -266,7 +268,7 @@ def _tell_what_comes_before(draft: Draft, place: ast.expr) -> None:
     read = [
         n
         for n in draft.values.depends([place], 100)
-        if isinstance(n, ast.Call) and draft.names.last(n.func).endswith("_dataset_from_directory")
+        if isinstance(n, ast.Call) and draft.names.last(n.func).endswith(_DECODING)
     ]
     if read:  # gives batches
         line = draft.line_words(read[0], place)
