@@ -396,8 +396,8 @@ def test_how_far_a_cursor_has_come_is_read_as_that_of_all_ranks(test: str, told:
 @pytest.mark.parametrize(
     ("then", "asked"),
     [
-        ("if i % 1000 == 0:\n        kept.append(i)", True),
-        ("if i % 1000 == 0:\n        print(i)", False),  # only shows how far it is
+        ("if i % 1010 == 0:\n        kept.append(i)", True),  # does it come to it?
+        ("if i % 1010 == 0:\n        print(i)", False),  # only shows how far it is
         ("if i + 20 > n:\n        break", False),  # how it is left
     ],
 )

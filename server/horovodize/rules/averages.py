@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, named_tests
-from horovodize.rules.decisions import Divided, Shared
+from horovodize.rules.decisions import Divided, OfAll, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
@@ -219,6 +219,8 @@ def _factors(e: ast.expr) -> list[ast.expr]:
 def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr], bool]) -> None:
     sums = _sums(driver)
     for divided_by, what in divisors_in(draft, driver.loop):
+        if any(draft.was(n, OfAll) for n in ast.walk(what)):
+            continue  # a cursor, read as that of all ranks
         for divisor in (divided_by, *_factors(divided_by)) if _is_summed(draft, driver, what, sums) else ():
             if draft.was(divided_by, Divided) or counts_a_share(draft, divisor) or not counts(divisor):
                 continue

@@ -12,24 +12,17 @@ import itertools
 
 from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.plan import Decision
-from horovodize.rules import own_numbers, strong
-from horovodize.rules.decisions import Decided, Divided, Fewer
+from horovodize.rules import cursor_reads, own_numbers, strong
+from horovodize.rules.decisions import Divided, Fewer
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.ranges import EVERYTHING
 from horovodize.rules.shares import DIVIDE_STEPS, WHY
-from horovodize.rules.unseen_counts import only_shows
 from horovodize.source import Edit
 from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, is_one
 
 _WHAT = "Give every rank its own batches"
-_ALL = "Let it happen as often for the rows that are seen"
-_WHY_ALL = "A rank's turns move this on size() times more slowly through the rows."
-_ASKED = (
-    "each rank's turns move `{name}` on size() times more slowly, and this reads it in a way that isn't followed: let it read "
-    "`{name} * {ranks}`, which may step over a number"
-)
 _BESIDE = (
     "`{name}` selects rows beside those of the loop, which are divided, but doesn't advance alike in every turn: all ranks "
     "select the same by it; let each rank select others"
@@ -90,8 +83,7 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     ]
     draft.change(rule, test, DIVIDE_STEPS, WHY, edits)
     _select(draft, loop, cursors, rule, ranks)
-    if not is_one(cursor.step):  # which counts the turns (G5)
-        _read_as_all(draft, loop, cursor, rule, ranks)
+    cursor_reads.as_all(draft, loop, cursor, rule, ranks)
     return True
 
 
@@ -113,38 +105,19 @@ def _select_by_stored(
     return True
 
 
-def _read_as_all(draft: Draft, loop: ast.While, cursor: Cursor, rule: str, ranks: str) -> None:
-    """`if i > 3000:` → `if i * ranks > 3000:`: a rank's turns move a cursor on size() times more slowly through the rows."""
-    steady = isinstance(cursor.first, ast.Constant) and cursor.first.value == 0
-    for decision in (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.If)):
-        test = decision.test
-        read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id == cursor.name]
-        if not read or any(n in cursor.uses.selecting for n in read) or draft.was(test, Decided):
-            continue
-        if any(
-            isinstance(n, (ast.Break, ast.Continue, ast.Return)) for s in decision.body for n in ast.walk(s)
-        ):
-            continue  # how a loop is left is seen to there
-        if steady and isinstance(test, ast.Compare) and len(test.ops) == 1 and test.left is read[0]:
-            if isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and len(read) == 1:
-                edits = Edit.around(draft.module.span(read[0]), "", f" * {ranks}")
-                draft.change(rule, test, _ALL, _WHY_ALL, edits)
-                continue
-        if not only_shows(draft, test):
-            draft.ask(rule, test, _ALL, _WHY_ALL, _ASKED.format(name=cursor.name, ranks=ranks))
-
-
 def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str, rule: str) -> None:
     """Lets each rank select by its own cursor, in a loop whose turns are divided. `counted`: how many there were, as an
     expression; nothing where they are many more than there are ranks."""
     if not cursors:
         return
-    if not counted:
-        return _select(draft, driver.loop, cursors, rule, "")
-    ranks = draft.fresh("ranks")
-    line = f"{ranks} = min({SIZE}, max(1, {counted}))"
-    draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
+    ranks = ""
+    if counted:
+        ranks = draft.fresh("ranks")
+        line = f"{ranks} = min({SIZE}, max(1, {counted}))"
+        draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
     _select(draft, driver.loop, cursors, rule, ranks)
+    for cursor in cursors:
+        cursor_reads.as_all(draft, driver.loop, cursor, rule, ranks or SIZE)
 
 
 def select_beside(draft: Draft, driver: Driver, rule: str) -> None:
