@@ -57,6 +57,24 @@ def test_such_a_count_may_step_over_a_number(test: str, after: str) -> None:
     check(("G4", "G5", "G6"), HEAD, KEPT + LOOP + then.format(test), AGREED + STRIDED + then.format(after))
 
 
+SCHEDULE = "rate = tf.keras.optimizers.schedules.CosineDecay(0.1, 1000)\n"
+
+
+def test_a_schedule_that_is_asked_by_hand_keeps_its_steps_and_is_told_those_of_all_ranks() -> None:
+    """It was told a rank's steps, and ended size() times too late: only what an optimizer has is divided (C4)."""
+    asked = LOOP.replace("    step(", "    opt.learning_rate = rate(ck.step)\n    step(")
+    text = plan_of(HEAD + KEPT + SCHEDULE + asked).text
+    assert "CosineDecay(0.1, 1000)" in text
+    assert "opt.learning_rate = rate(ck.step) * hvd.size()" in text
+
+
+def test_a_schedule_of_an_optimizer_is_asked_by_a_ranks_steps() -> None:
+    held = SCHEDULE + "opt = tf.keras.optimizers.SGD(rate)\n" + LOOP + "    print(rate(ck.step))\n"
+    text = plan_of(HEAD + KEPT + held).text
+    assert "CosineDecay(0.1 * hvd.size(), 1000 / hvd.size())" in text
+    assert "rate(ck.step // hvd.size())" in text
+
+
 def test_a_rate_by_such_a_count_is_right_as_it_is() -> None:
     rate = "    opt.learning_rate = 0.1 * 0.9 ** int(ck.step)\n"
     text = plan_of(HEAD + KEPT + LOOP + rate).text

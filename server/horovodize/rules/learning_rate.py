@@ -37,6 +37,7 @@ from horovodize.rules import (
     rates_alike,
     rates_by_step,
     restored_iterations,
+    resume,
     same_rows,
     schedule,
     set_together,
@@ -72,6 +73,7 @@ def apply(draft: Draft) -> None:
         _scale_optimizer(draft, trained)
         if trained.call is not None and strong.grows(draft, trained.used_at):
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
+    resume.ask_schedules(draft)
     _scale_later_settings(draft)
     set_together.ask_of_unpaired(draft, _is_rate)
     rates_alike.keep(draft, _rates(draft, optimizers))

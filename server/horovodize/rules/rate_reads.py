@@ -34,7 +34,7 @@ def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) ->
         if n in seen or draft.was(n, OfAll):
             continue
         seen.add(n)
-        if isinstance(n, ast.Call) and gives_schedule(draft, n) and not _is_asked_by_hand(draft, n):
+        if isinstance(n, ast.Call) and gives_schedule(draft, n) and not is_asked_by_hand(draft, n):
             continue  # told already (C4)
         if isinstance(n, _READ) and is_read(n):
             yield n
@@ -91,7 +91,7 @@ def gives_schedule(draft: Draft, call: ast.Call) -> bool:
     return any(_SCHEDULE in draft.values.made_by(c) for c in made)
 
 
-def _is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
+def is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
     """Whether a call asks a schedule that no optimizer has: `optimizer.learning_rate.assign(schedule(step))`."""
     made = [c for c in draft.values.calls(call.func) if _SCHEDULE in draft.values.made_by(c)]
     return bool(made) and not any(draft.was(c, Scheduled) for c in made)

@@ -105,9 +105,6 @@ def apply(draft: Draft) -> None:
         for plus in draft.syntax.every(ast.BinOp):
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
                 _go_on(draft, plus.right)
-        for call in draft.syntax.calls:
-            if rate_reads.gives_schedule(draft, call):
-                _ask_schedule(draft, call)
         lengths_beside_counts.tell(draft)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
@@ -384,11 +381,17 @@ def _go_on(draft: Draft, one: ast.expr) -> None:
         draft.change("G6", one, _WHAT, _WHY, [Edit(draft.module.span(one), SIZE)])
 
 
-def _ask_schedule(draft: Draft, call: ast.Call) -> None:
-    """`schedule(step)` → `schedule(step // hvd.size())`: its steps are divided (C4), as an optimizer counts a rank's."""
-    for given in arguments(call):
-        if counted.all_of(draft, given) is not None and draft.decide(given, Divided("G6")):
-            draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
+def ask_schedules(draft: Draft) -> None:
+    """`schedule(step)` → `schedule(step // hvd.size())` of one that an optimizer has: its steps are divided (C4), as that
+    counts a rank's. One that is only asked by hand keeps its steps."""
+    if not draft.having(Strided):
+        return
+    for call in draft.syntax.calls:
+        if not rate_reads.gives_schedule(draft, call) or rate_reads.is_asked_by_hand(draft, call):
+            continue
+        for given in arguments(call):
+            if counted.all_of(draft, given) is not None and draft.decide(given, Divided("G6")):
+                draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
 
 
 def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
