@@ -70,7 +70,8 @@ def _of_ranks(reported: list[Violation]) -> list[Violation]:
     [
         pytest.param(
             KERAS
-            + "first = [*callbacks, tf.keras.callbacks.EarlyStopping() if hvd.rank() else tf.keras.callbacks.EarlyStopping()]\n"
+            + "stop = tf.keras.callbacks.EarlyStopping() if hvd.rank() else tf.keras.callbacks.EarlyStopping()\n"
+            "first = [*callbacks, hvd.callbacks.MetricAverageCallback(), stop]\n"
             "model.fit(x, y, callbacks=first)\n",
             id="a callback that both arms of an expression give",
         ),

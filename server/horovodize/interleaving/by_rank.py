@@ -13,6 +13,7 @@ from horovodize.facts.answers import Uniform
 from horovodize.facts.facts import Facts
 from horovodize.facts.rank_tests import RankTests
 from horovodize.interleaving.compared import COMPARISONS
+from horovodize.interleaving.settings import Settings
 from horovodize.summary.names import Names
 from horovodize.summary.syntax import position
 
@@ -53,10 +54,11 @@ class _Thing:
 class ByRank:
     """Expressions of one script on one rank of some, which share a host."""
 
-    def __init__(self, facts: Facts, rank: int, size: int) -> None:
+    def __init__(self, facts: Facts, rank: int, size: int, settings: Settings | None = None) -> None:
         self.facts, self.rank, self.size = facts, rank, size
         self.tests: RankTests = facts.rank_tests
         self.names: Names = facts.module.names
+        self.settings = settings if settings is not None else Settings(facts)
         self._texts: dict[ast.expr, str | None] = {}
         self._truths: dict[ast.expr, bool | None] = {}
         self._asked: set[ast.expr] = set()  # names that are being looked up: a name is not made of itself
@@ -81,19 +83,13 @@ class ByRank:
         return found if isinstance(found, int) else None
 
     def set_by(self, e: ast.expr) -> frozenset[ast.AST]:
-        """The statements that may set the names of an expression on this rank: not those under tests that it answers
-        otherwise."""
-        scopes, syntax = self.facts.module.scopes, self.facts.module.syntax
-        return frozenset(
-            b.statement
-            for name in ast.walk(e)
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
-            for b in scopes.reaching(name)
-            if all(
-                self.truth(test.test) in (None, field == "body")
-                for test, field in syntax.conditions(b.statement)
-            )
-        )
+        """What may set what an expression is made of, on this rank: not what stands under tests that it answers otherwise."""
+        return frozenset(node for node in self.settings.of(e) if self._may_come_to(node))
+
+    def _may_come_to(self, node: ast.AST) -> bool:
+        """Whether this rank may run a place: on some way to it, it may answer all tests so."""
+        ways = self.facts.drive.ways(node)
+        return not ways or any(all(False not in self._answers(f.node) for f in way) for way in ways)
 
     def _value(self, e: ast.expr, depth: int) -> Any:
         if depth > _DEPTH:
@@ -178,6 +174,9 @@ class ByRank:
         if any(b.kind == "augment" for b in bound):
             raise Unseen
         found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
+        told = [o for o in found if self.facts.horovod.is_call(o.node, *_TOLD)]
+        if len(told) == 1 and all(o in told or isinstance(o.node, ast.Constant) for o in found):
+            found = told  # a number without Horovod, and the rank with it
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen
         if self._is_counted_on(found[0].node):

@@ -15,6 +15,7 @@ from horovodize.summary.syntax import argument, has_unpacking
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
 _SETTERS = ("load_weights", "set_weights")
+_OF_OPTIMIZER = "weights of the optimizer"
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
 _EQUAL = (
@@ -40,7 +41,8 @@ class Changes:
         self._torch = TorchChanges(facts)
 
     def of(self, call: ast.Call) -> str:
-        """What of the training a call changes on the rank that makes it: "weights", "rate", or nothing."""
+        """What of the training a call changes on the rank that makes it: "weights" (also those of an optimizer), "rate", or
+        nothing."""
         func, use = call.func, self.facts.horovod
         if (self.module.names.of(func) or "").endswith("backend.set_value") and len(call.args) == 2:
             return "rate" if self._is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
@@ -49,6 +51,8 @@ class Changes:
         if isinstance(func, ast.Attribute) and not use.name_of(call):
             if func.attr in _SETTERS and (self._is_trained(func.value) or self._is_in_trained(func.value)):
                 what = "weights"
+            elif func.attr == "set_weights" and self._is_any_optimizer(func.value):
+                what = _OF_OPTIMIZER
             elif func.attr == "restore" and (self._holds_trained(func.value) or self._keeps_all(func.value)):
                 what = "weights"
             elif func.attr in _ASSIGNED and self._is_rate(func.value):
@@ -126,8 +130,9 @@ class Changes:
 
     def _holds_trained(self, checkpoint: ast.expr) -> bool:
         """Whether a checkpoint was made to keep what is trained."""
-        kept = [k.value for made in self.module.values.calls(checkpoint) for k in made.keywords]
-        return any(map(self._is_trained, kept))
+        kept = [k for made in self.module.values.calls(checkpoint) for k in made.keywords]
+        text = ast.unparse(checkpoint)
+        return any(self._is_trained(k.value) or f"{text}.{k.arg}" in self._trained for k in kept)
 
     def _keeps_all(self, saver: ast.expr) -> bool:
         """Whether this is a saver of a graph that keeps all of its variables, or those that are trained."""
@@ -160,7 +165,10 @@ class Changes:
         owner = e.value
         if isinstance(owner, ast.Attribute) and owner.attr == "optimizer" and self._is_trained(owner.value):
             return True
-        return any(map(self._is_optimizer, self.facts.optimizers.arrivals(owner)))
+        return self._is_any_optimizer(owner)
+
+    def _is_any_optimizer(self, e: ast.expr) -> bool:
+        return any(map(self._is_optimizer, self.facts.optimizers.arrivals(e)))
 
     def _is_optimizer(self, arrival: Arrival) -> bool:
         """Whether following ended at what makes an optimizer: `args.lr = …` sets no rate."""

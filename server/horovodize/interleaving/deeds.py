@@ -74,6 +74,7 @@ _MODEL_METHODS = {
     "export": Deed.WRITE,
     "load_weights": Deed.READ,
 }
+_OF_MODELS_ALONE = ("save_weights", "load_weights")
 _FRAME_METHODS = (
     "to_csv",
     "to_pickle",
@@ -227,7 +228,9 @@ class Deeds:
 
     def _of_method(self, call: ast.Call, func: ast.Attribute) -> Iterator[Touch]:
         receiver, method = func.value, func.attr
-        if method in _MODEL_METHODS and self._is_model(call, receiver):
+        if method in _MODEL_METHODS and (
+            self._is_model(call, receiver) or self._is_like_models(call, method)
+        ):
             path = argument(call, "filepath", 0)
             if path is not None:
                 yield Touch(call, _MODEL_METHODS[method], path)
@@ -273,6 +276,13 @@ class Deeds:
             return True
         text = ast.unparse(receiver)
         return text in self._models or (text == "self.model" and self.facts.hooks.around(call) is not None)
+
+    def _is_like_models(self, call: ast.Call, method: str) -> bool:
+        """Whether a call names what models of Keras alone do, of an object that another library makes. That may leave writing
+        to rank 0 itself: only where the script does so, it surely writes."""
+        if method not in _OF_MODELS_ALONE:
+            return False
+        return _MODEL_METHODS[method] is Deed.READ or self.facts.rank_tests.deciding(call) is not None
 
     def _is_path(self, e: ast.expr) -> bool:
         """Whether an expression is a path of pathlib: `Path("a") / "b"`."""

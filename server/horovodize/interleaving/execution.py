@@ -185,6 +185,8 @@ class Execution:
         test = choice.test
         seen = self.me.truth(test)
         taken = Taken.ALIKE if seen is not None else taken_by(choice, self.answers)
+        if seen is None and taken is Taken.ALIKE and is_set_apart(choice, self.everyone):
+            taken = Taken.OWN
         is_mode = differs = False
         if seen is None and taken is Taken.ALIKE:
             seen = self._compared.answer(test)
@@ -289,12 +291,21 @@ def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:
     return Taken.OWN if waits and asks(choice.test) else taken
 
 
+def is_set_apart(choice: Choice, everyone: Sequence[ByRank]) -> bool:
+    """Whether what leads to a collective or out of a block is decided by something that some ranks alone have set anew."""
+    if not choice.holds & (Holds.COLLECTIVE | Holds.ENDS) or Holds.EQUALS in choice.holds:
+        return False  # `if step == 1:`, before a broadcast: that is asked before anything is set
+    known = [by_rank.set_by(choice.test) for by_rank in everyone]
+    return any(one < other for one in known for other in known)
+
+
 def may_differ(action: Action, everyone: Sequence[ByRank], answers: OwnAnswers) -> bool:
     """Whether ranks may go on differently from a step."""
     match action:
         case Choice(test=test):
             seen = {by_rank.truth(test) for by_rank in everyone}
-            return len(seen) > 1 or (None in seen and taken_by(action, answers) is Taken.OWN)
+            own = None in seen and (taken_by(action, answers) is Taken.OWN or is_set_apart(action, everyone))
+            return len(seen) > 1 or own
         case Turns(loop=loop):
             counts = {rank_counts(by_rank, loop) for by_rank in everyone}
             if None not in counts:

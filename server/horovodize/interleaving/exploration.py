@@ -12,6 +12,7 @@ from horovodize.interleaving.actions import Block, everything, without_files
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.execution import Decisions, Did, Execution, Key, Run, may_differ
 from horovodize.interleaving.program import Program
+from horovodize.interleaving.settings import Settings
 from horovodize.interleaving.verdicts import Trouble, Verdict, partings, races
 
 SIZES = (2, 3)  # ranks
@@ -26,6 +27,7 @@ class Exploration:
         self.facts = facts
         self.program = Program(facts)
         self.answers = self.program.answers
+        self._settings = Settings(facts)
         self._by_size: dict[int, list[ByRank]] = {}
 
     def verdicts(self, trouble: Trouble) -> list[Verdict]:
@@ -60,7 +62,7 @@ class Exploration:
 
     def _everyone(self, size: int) -> list[ByRank]:
         if size not in self._by_size:
-            self._by_size[size] = [ByRank(self.facts, rank, size) for rank in range(size)]
+            self._by_size[size] = [ByRank(self.facts, rank, size, self._settings) for rank in range(size)]
         return self._by_size[size]
 
     def who_comes(self, node: ast.AST) -> tuple[list[int], int]:

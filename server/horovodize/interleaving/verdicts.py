@@ -13,6 +13,7 @@ from horovodize.interleaving.execution import Decided, Did, Happened, Left, Run
 
 _ENDING = "has nothing more to do with the others"
 _LEAVING = frozenset(how.value for how in Exit)
+_SENT = "weights"  # how what a broadcast of variables sends begins: also "weights of the optimizer"
 _LONG = 50  # characters of a test that are shown
 
 
@@ -316,7 +317,7 @@ def _divergence(runs: Sequence[Run], through: Sequence[int]) -> Iterator[Verdict
             alike = {t.node for t in theirs if t.own is None} | told
             own = [c for c in mine if c.node not in alike] if train.trains else []
             for change in own:
-                if change.what == "weights" and number < last_sent:
+                if change.what.startswith(_SENT) and number < last_sent:
                     continue  # as Horovod's guide has it: one step, then the broadcast
                 told.add(change.node)
                 moments = (
@@ -352,7 +353,7 @@ def _changed(run: Run, met: int) -> Iterator[tuple[list[Change], Together]]:
                     return
                 number += 1
                 if equals:
-                    changes = [c for c in changes if c.what != "weights"]
+                    changes = [c for c in changes if not c.what.startswith(_SENT)]
                 if together.name == "broadcast_optimizer_state":
                     changes = [c for c in changes if c.what == "weights"]
                 yield list(changes), together

@@ -24,7 +24,13 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _BUILTINS = ("enumerate", "zip", "iter", "list", "tuple", "next", "sorted", "reversed", "min", "max")
 _LIMIT = 300
-_CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
+# What has what it is made with as attributes.
+_KEEPING = (
+    "tensorflow.train.Checkpoint",
+    "tensorflow.compat.v1.train.Checkpoint",
+    "types.SimpleNamespace",
+    "argparse.Namespace",
+)
 
 
 class Origin(NamedTuple):
@@ -255,10 +261,11 @@ class Values:
         return made or isinstance(o.node, CALLABLES)
 
     def _kept(self, e: ast.Attribute) -> list[ast.expr]:
-        """What a checkpoint was made with: `checkpoint.optimizer` of `tf.train.Checkpoint(optimizer=Adam(0.1))`."""
+        """What a checkpoint or a plain object was made with: `checkpoint.optimizer` of
+        `tf.train.Checkpoint(optimizer=Adam(0.1))`, `where.rank` of `SimpleNamespace(rank=hvd.rank())`."""
         if self.names.of(e) is not None:
             return []
-        made = [call for call in self.calls(e.value) if self.names.of(call.func) in _CHECKPOINTS]
+        made = [call for call in self.calls(e.value) if self.names.of(call.func) in _KEEPING]
         return [k.value for call in made for k in call.keywords if k.arg == e.attr]
 
     def _of_binding(self, b: Binding, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:

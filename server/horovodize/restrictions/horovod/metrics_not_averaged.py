@@ -54,6 +54,20 @@ model.fit(x, y, callbacks=callbacks)
 ```
 
 ```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+send, stop = hvd.callbacks.BroadcastGlobalVariablesCallback(0), tf.keras.callbacks.EarlyStopping("loss")
+if hvd.rank() == 0:
+    callbacks = [send, tf.keras.callbacks.TensorBoard("logs"), stop]  # HVD312
+else:
+    callbacks = [send, stop]  # HVD312
+model.fit(x, y, callbacks=callbacks)
+```
+
+```python
 import tensorflow.compat.v1 as tf
 import horovod.tensorflow as hvd
 
@@ -71,6 +85,21 @@ with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
 ```
 
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+send, average = hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()
+stop = tf.keras.callbacks.EarlyStopping("loss")
+if hvd.rank() == 0:
+    callbacks = [send, average, tf.keras.callbacks.TensorBoard("logs"), stop]
+else:
+    callbacks = [send, average, stop]
+model.fit(x, y, callbacks=callbacks)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -129,6 +158,7 @@ from horovodize.facts.callback_items import CallbackItem
 from horovodize.facts.sources import AGREEING
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import before_item, keras, without_item
+from horovodize.restrictions.horovod.steered_by_one_rank import others_get_it
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary.syntax import argument
@@ -163,7 +193,7 @@ def find(context: Context) -> Iterator[Violation]:
             if (
                 found is None
                 or (found == _KEEPS and not _keeps_the_best(item))
-                or (item.by is not None and found != _KEEPS)
+                or (found != _KEEPS and not others_get_it(context, item, items))
                 or (averaged is not None and not late)
                 or item.node in reported
             ):

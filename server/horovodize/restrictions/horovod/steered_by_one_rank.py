@@ -6,7 +6,8 @@ than the others with the same gradients, and the ranks drift apart.
 
 ## When it is reported
 On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, rate schedulers and Horovod's own callbacks that only some ranks
-give to `fit`, by a test of the rank.
+give to `fit`, by a test of the rank. On `BroadcastGlobalVariablesHook` and `StopAtStepHook` that only some ranks give to an
+Estimator or a `MonitoredTrainingSession`.
 
 ## Quick fix
 Take the test of the rank away, where it decides nothing else.
@@ -23,7 +24,31 @@ if hvd.rank() == 0:
 model.fit(x, y, callbacks=callbacks)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from network import model_fn, read
+
+hvd.init()
+estimator = tf.estimator.Estimator(model_fn, model_dir="run" if hvd.rank() == 0 else None)
+hooks = [hvd.BroadcastGlobalVariablesHook(0)]  # HVD311
+estimator.train(read, max_steps=1000 // hvd.size(), hooks=hooks if hvd.rank() == 0 else None)
+```
+
 ## Near misses
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=1000 // hvd.size())]
+if hvd.rank() == 0:
+    hooks.append(tf.train.LoggingTensorHook(["loss"], every_n_iter=10))
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -67,6 +92,7 @@ from horovodize.restrictions.horovod.mending import stands_alone
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary.syntax import argument
 
 _STOPS = ("EarlyStopping", "TerminateOnNaN")
 _STEERS = (
@@ -78,23 +104,23 @@ _STEERS = (
     "BroadcastGlobalVariablesCallback",
     "MetricAverageCallback",
 )
-_COLLECTIVE = ("BroadcastGlobalVariablesCallback", "MetricAverageCallback")
+_SENDING_HOOK = "BroadcastGlobalVariablesHook"
+_HOOKS = (_SENDING_HOOK, "StopAtStepHook")
+_COLLECTIVE = ("BroadcastGlobalVariablesCallback", "MetricAverageCallback", _SENDING_HOOK)
+_MONITORED = "tensorflow.compat.v1.train.MonitoredTrainingSession"
 
 
 def find(context: Context) -> Iterator[Violation]:
     reported = set()
-    for fit in context.sites.fits:
-        if context.facts.rank_tests.deciding(fit.call) is not None:
+    for call, items, steering in _trainings(context):
+        if context.facts.rank_tests.deciding(call) is not None:
             continue
-        items = context.facts.callback_items.of(fit.call)
         for item in items:
             names = {name.rsplit(".", 1)[-1] for name in context.facts.callback_items.classes(item)}
-            found = next((name for name in _STEERS if name in names), None)
+            found = next((name for name in steering if name in names), None)
             if item.by is None or found is None or item.node in reported:
                 continue
-            if any(context.drive.reaches(arm, set(item.made)) for arm in item.by.other):
-                continue
-            if any(_is_the_others(context, item, other) for other in items):
+            if others_get_it(context, item, items):
                 continue
             reported.add(item.node)
             yield RESTRICTION.at(
@@ -103,10 +129,29 @@ def find(context: Context) -> Iterator[Violation]:
                 f"only some ranks get `{found}`: {_what_then(found)}; give it to all of them",
                 related=[
                     context.related(item.by.test, "ranks differ here"),
-                    context.related(fit.call, "the fit"),
+                    context.related(call, "the fit" if steering is _STEERS else "the training"),
                 ],
                 fixes=[_fix(context, item)],
             )
+
+
+def _trainings(context: Context) -> Iterator[tuple[ast.Call, list[CallbackItem], tuple[str, ...]]]:
+    """What trains with callbacks or hooks, these, and which of them all ranks must have."""
+    listed = context.facts.callback_items
+    for fit in context.sites.fits:
+        yield fit.call, listed.of(fit.call), _STEERS
+    made = context.module.calls_of(_MONITORED)
+    for call in (*(training.call for training in context.sites.read_estimators.trainings), *made):
+        hooks = argument(call, "hooks", None if call in made else 1)
+        if hooks is not None:
+            yield call, listed.of_list(hooks), _HOOKS
+
+
+def others_get_it(context: Context, item: CallbackItem, items: list[CallbackItem]) -> bool:
+    """Whether the ranks that a test leaves out get a callback as well, among those that some training has."""
+    if item.by is None or any(context.drive.reaches(arm, set(item.made)) for arm in item.by.other):
+        return True
+    return any(_is_the_others(context, item, other) for other in items)
 
 
 def _is_the_others(context: Context, item: CallbackItem, other: CallbackItem) -> bool:

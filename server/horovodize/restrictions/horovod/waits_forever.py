@@ -11,7 +11,8 @@ tests of the rank are computed, tests that each rank answers for itself (random 
 own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Whether a file is there is
 free where one arm has a collective: ranks may be on hosts with other files; and where each turn of a loop asks for one
 file and leaves the loop by it, which may come between the turns of two ranks. A step of training in a `try` of a loop may
-fail on one rank, where the handler takes that and goes on. Loops turn twice, a way has at most 400 steps, 120
+fail on one rank, where the handler takes that and goes on. Collectives for the elements of a set of texts or objects come in
+another order on each rank. Loops turn twice, a way has at most 400 steps, 120
 ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone
 leaves to some ranks is HVD313.
 
@@ -140,7 +141,27 @@ for x in batches:
         continue
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for name in {"loss", "accuracy"}:
+    print(name, hvd.allreduce(results[name]))  # HVD331
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for name in sorted({"loss", "accuracy"}):
+    print(name, hvd.allreduce(results[name]))
+for number in {1, 2}:
+    print(number, hvd.allreduce(results[number]))
+```
+
 ```python
 import os
 import tensorflow as tf
@@ -209,12 +230,21 @@ from collections.abc import Iterator
 from horovodize.interleaving import Trouble
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import on_some_ranks, touched_at_once
+from horovodize.restrictions.horovod.orders_of_sets import collectives_by_sets
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
 
 def find(context: Context) -> Iterator[Violation]:
+    for call, elements in collectives_by_sets(context):
+        yield RESTRICTION.at(
+            context,
+            call,
+            "a rank may wait here forever: a set gives its elements in another order on each rank; go through `sorted(…)`, or "
+            "a list",
+            related=[context.related(elements, "the order differs between ranks")],
+        )
     stalls = troubles(context, Trouble.STALL)
     if not stalls:
         return

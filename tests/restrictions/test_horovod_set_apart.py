@@ -1,0 +1,186 @@
+"""What some ranks alone have set: where they are told their number, counters that one of them restores, orders of sets."""
+
+from __future__ import annotations
+
+from horovodize.restrictions import check
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+
+def codes(text: str) -> set[str]:
+    return {v.code for v in check(summarize(Document(text, "train.py")))}
+
+
+TOLD_BY_AN_OBJECT = """\
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+
+def start(distributed):
+    if distributed:
+        hvd.init()
+        return SimpleNamespace(rank=hvd.rank(), size=hvd.size())
+    return SimpleNamespace(rank=0, size=1)
+
+
+where = start(args.distributed)
+path = os.path.join(args.folder, "mean.npy")
+if where.rank == 0:
+    np.save(path, np.zeros(3))
+mean = np.load(path)
+"""
+
+
+def test_a_rank_is_followed_through_a_plain_object() -> None:
+    assert "HVD332" in codes(TOLD_BY_AN_OBJECT)
+    waits = TOLD_BY_AN_OBJECT.replace("mean = np", "hvd.broadcast_object(None, root_rank=0)\nmean = np")
+    assert "HVD332" not in codes(waits)
+    by_rank = TOLD_BY_AN_OBJECT.replace('"mean.npy"', 'f"mean-{where.rank}.npy"')
+    assert "HVD332" not in codes(by_rank)
+
+
+RESUMED = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+done = tf.Variable(0)
+kept = tf.train.Checkpoint(done=done, model=model)
+if hvd.rank() == 0:
+    kept.restore(tf.train.latest_checkpoint("run"))
+hvd.broadcast_variables(model.variables, root_rank=0)
+for epoch in range(int(done), 10):
+    for x in rows.take(100 // hvd.size()):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    done.assign_add(1)
+"""
+
+
+def test_a_counter_that_one_rank_restores_gives_it_other_turns() -> None:
+    assert "HVD331" in codes(RESUMED)
+    sent = RESUMED.replace("(model.variables, root", "([done, *model.variables], root")
+    assert "HVD331" not in codes(sent)
+    assert "HVD331" not in codes(RESUMED.replace("if hvd.rank() == 0:\n    kept", "kept"))
+    by_a_name = RESUMED.replace("for epoch in range(int(done)", "first = int(done)\nfor epoch in range(first")
+    assert "HVD331" in codes(by_a_name)
+    exchanged = by_a_name.replace("first = int(done)", "first = hvd.broadcast_object(int(done), root_rank=0)")
+    assert "HVD331" not in codes(exchanged)
+    by_mpi = by_a_name.replace("first = int(done)", "first = comm.bcast(int(done), root=0)")
+    assert "HVD331" not in codes(by_mpi)
+    in_a_function = RESUMED.replace(
+        "if hvd.rank() == 0:\n    kept.restore",
+        "def resume():\n    kept.restore",
+    ).replace("hvd.broadcast_variables(", "if hvd.rank() == 0:\n    resume()\nhvd.broadcast_variables(")
+    assert "HVD331" in codes(in_a_function)
+
+
+STEPS = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+loaded = None
+if hvd.rank() == 0:
+    model.load_weights("best.h5")
+    loaded = np.load("optimizer.npy", allow_pickle=True)
+step = 1
+for x in tf.data.Dataset.from_tensor_slices(rows).shard(hvd.size(), hvd.rank()).repeat().batch(10):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if step == 1:
+        if hvd.rank() == 0:
+            optimizer.set_weights(loaded)
+        hvd.broadcast_variables(model.variables, root_rank=0)
+        hvd.broadcast_variables(optimizer.variables(), root_rank=0)
+    last = step >= 1000
+    step += 1
+    if last:
+        break
+"""
+
+
+def test_a_step_that_one_rank_loads_ends_its_loop_sooner() -> None:
+    assert not codes(STEPS) & {"HVD331", "HVD333"}
+    own = STEPS.replace(
+        "    last = step",
+        "        if loaded is not None:\n            step = int(loaded[0])\n    last = step",
+    )
+    assert "HVD331" in codes(own)
+    of_all = own.replace("int(loaded[0])", "hvd.broadcast_object(int(loaded[0]), root_rank=0)")
+    assert not codes(of_all) & {"HVD333"}
+    printed = STEPS.replace("    if last:", "    if hvd.rank() == 0:\n        shown = step\n    if last:")
+    assert "HVD331" not in codes(printed)
+
+
+def test_what_an_optimizer_is_given_must_be_sent_after_that() -> None:
+    late = STEPS.replace(
+        "        if hvd.rank() == 0:\n            optimizer.set_weights(loaded)\n", ""
+    ).replace(
+        "    last = ", "        if hvd.rank() == 0:\n            optimizer.set_weights(loaded)\n    last = "
+    )
+    assert "HVD333" in codes(late)
+    assert "HVD333" not in codes(
+        late.replace("if hvd.rank() == 0:\n            opt", "if args.load:\n            opt")
+    )
+
+
+SET = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for name in {"loss", "accuracy"}:
+    print(name, hvd.allreduce(results[name]))
+"""
+
+
+def test_sets_of_texts_and_objects_have_another_order_on_each_rank() -> None:
+    assert "HVD331" in codes(SET)
+    for elements in (
+        'sorted({"loss", "accuracy"})',
+        '["loss", "accuracy"]',
+        "{1, 2}",
+        '{"loss"}',
+        "set(names)",
+    ):
+        assert "HVD331" not in codes(SET.replace('{"loss", "accuracy"}', elements)), elements
+    assert "HVD331" in codes(SET.replace('{"loss", "accuracy"}', 'list(set(["loss", "accuracy"]))'))
+    beside = SET.replace("hvd.allreduce(results[name])", "results[name]") + "    hvd.allreduce(total)\n"
+    assert "HVD331" not in codes(beside)  # the same in each turn
+
+
+OF_ANOTHER_LIBRARY = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from transformers import TFBertModel
+
+hvd.init()
+model = TFBertModel(settings)
+if hvd.rank() == 0:
+    model.save_weights("last.ckpt")
+model.load_weights("last.ckpt")
+"""
+
+
+def test_models_of_other_libraries_write_and_read_weights() -> None:
+    assert "HVD332" in codes(OF_ANOTHER_LIBRARY)
+    alone = OF_ANOTHER_LIBRARY.replace("model.load", "hvd.allreduce(tf.ones(1))\nmodel.load")
+    assert "HVD332" not in codes(alone)
+    assert "HVD332" not in codes(
+        OF_ANOTHER_LIBRARY.replace("if hvd.rank() == 0:\n    model.save", "model.save")
+    )
