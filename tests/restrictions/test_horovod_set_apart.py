@@ -184,3 +184,122 @@ def test_models_of_other_libraries_write_and_read_weights() -> None:
     assert "HVD332" not in codes(
         OF_ANOTHER_LIBRARY.replace("if hvd.rank() == 0:\n    model.save", "model.save")
     )
+
+
+KEPT_BY_CALLBACKS = """\
+import os
+import pandas as pd
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.1 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.CSVLogger(os.path.join(args.out, "history.csv")))
+model.fit(x, y, epochs=9, callbacks=callbacks)
+history = pd.read_csv(os.path.join(args.out, "history.csv"))
+"""
+
+
+def test_what_a_callback_of_one_rank_keeps_is_read_after_it_is_written() -> None:
+    assert "HVD332" in codes(KEPT_BY_CALLBACKS)
+    waits = KEPT_BY_CALLBACKS.replace("history = pd", "hvd.broadcast_object(None, root_rank=0)\nhistory = pd")
+    assert "HVD332" not in codes(waits)
+    by_one = KEPT_BY_CALLBACKS.replace("history = pd", "if hvd.rank() == 0:\n    history = pd")
+    assert "HVD332" not in codes(by_one)
+    other = KEPT_BY_CALLBACKS.replace(
+        'read_csv(os.path.join(args.out, "history.csv"))', 'read_csv("old.csv")'
+    )
+    assert "HVD332" not in codes(other)
+    saved = KEPT_BY_CALLBACKS.replace(
+        'CSVLogger(os.path.join(args.out, "history.csv"))', 'ModelCheckpoint("best-{epoch}.h5")'
+    ).replace('pd.read_csv(os.path.join(args.out, "history.csv"))', 'model.load_weights("best-9.h5")')
+    assert "HVD332" not in codes(saved)
+
+
+FOR_OTHERS = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Solver:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+        self.stopped = False
+        self.verbose = False
+
+    def step(self, samples):
+        with tf.GradientTape() as tape:
+            loss = self.model.loss(samples)
+        tape = hvd.DistributedGradientTape(tape)
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return loss
+
+    def train(self, rows):
+        for number, samples in enumerate(rows.take(100)):
+            loss = self.step(samples)
+            if number == 0:
+                hvd.broadcast_variables(self.model.trainable_variables, root_rank=0)
+                hvd.broadcast_variables(self.optimizer.variables(), root_rank=0)
+            if hvd.rank() == 0:
+                if self.stopped:
+                    break
+"""
+
+
+def test_what_trains_in_a_module_for_others_is_run_by_all_ranks() -> None:
+    assert "HVD331" in codes(FOR_OTHERS)
+    shown = FOR_OTHERS.replace("if self.stopped:\n                    break", "print(loss)")
+    assert "HVD331" not in codes(shown)
+    of_all = FOR_OTHERS.replace(
+        "if hvd.rank() == 0:\n                if self.stopped", "if True:\n                if self.stopped"
+    )
+    assert "HVD331" not in codes(of_all)
+    no_training = FOR_OTHERS.replace("hvd.DistributedGradientTape(tape)", "tape").replace(
+        "loss = self.step(samples)", "loss = hvd.allreduce(self.model.loss(samples))"
+    )
+    assert "HVD331" not in codes(no_training)  # a function that some ranks alone may run
+
+
+SET_UP_ELSEWHERE = """\
+import os
+import horovod.tensorflow.keras as hvd
+import tensorflow as tf
+
+
+class Training:
+    def __init__(self):
+        self.distributed = False
+        self.debug = False
+
+    def start(self):
+        if self.distributed is True:
+            hvd.init()
+            if self.debug is True:
+                if not os.path.isdir("logs"):
+                    os.mkdir("logs")
+"""
+
+
+def test_what_other_modules_set_up_may_be_anything() -> None:
+    assert "HVD332" in codes(SET_UP_ELSEWHERE)
+    assert "HVD332" not in codes(SET_UP_ELSEWHERE + "\n\nTraining().start()\n")
+    guarded = SET_UP_ELSEWHERE.replace(
+        "            hvd.init()", "          if HVD_THERE:\n            hvd.init()"
+    ).replace(
+        "import tensorflow as tf\n",
+        "import tensorflow as tf\n\nHVD_THERE = False\ntry:\n    HVD_THERE = True\nexcept ImportError:\n    pass\n",
+    )
+    assert "HVD332" in codes(guarded)
+    by_name = guarded.replace(
+        "except ImportError:\n    pass", "except ImportError:\n    HVD_THERE = lookup()"
+    )
+    assert "HVD332" not in codes(by_name)
+    by_one = SET_UP_ELSEWHERE.replace(
+        'if not os.path.isdir("logs")', 'if hvd.rank() == 0 and not os.path.isdir("logs")'
+    )
+    assert "HVD332" not in codes(by_one)

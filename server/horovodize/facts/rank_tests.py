@@ -193,6 +193,8 @@ class RankTests:
         """Whether a test asks for the rank, or may: by how it is written. A share, `step > 100 // hvd.size()`, is no rank."""
         if self.decides(test):
             return True
+        if self._is_set_alike(test):
+            return False
         text, parent = ast.unparse(test), self.module.syntax.parent
         for n in ast.walk(test):
             share = isinstance(parent.get(n), ast.BinOp) or (
@@ -201,6 +203,16 @@ class RankTests:
             if isinstance(n, ast.Call) and share and self.use.is_call(n, "size"):
                 text = text.replace(ast.unparse(n), "", 1)
         return bool(_LIKE_A_RANK.search(text))
+
+    def _is_set_alike(self, test: ast.expr) -> bool:
+        """Whether a name is nothing but constants that no test decides: `HVD_INSTALLED`, set by whether an import fails."""
+        origins = self.module.values.origins(test) if isinstance(test, ast.Name) else []
+        return bool(origins) and all(
+            isinstance(o.node, ast.Constant)
+            and not self.module.syntax.conditions(o.node)
+            and self.module.syntax.function(o.node) is None
+            for o in origins
+        )
 
     def _like_a_test(self, node: ast.AST) -> bool:
         syntax, child = self.module.syntax, node

@@ -179,7 +179,7 @@ class ByRank:
             found = told  # a number without Horovod, and the rank with it
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen
-        if self._is_counted_on(found[0].node):
+        if self._is_counted_on(found[0].node) or self._is_set_elsewhere(e, found[0].node):
             raise Unseen
         return self._value(found[0].node, depth)
 
@@ -221,6 +221,14 @@ class ByRank:
             truth = self.truth(test.test)
             found.append(None if truth is None else truth == (arm == "body"))
         return found
+
+    def _is_set_elsewhere(self, e: ast.expr, value: ast.expr) -> bool:
+        """Whether a constant may be what an attribute begins with, of objects that other modules make and then set up."""
+        if not isinstance(e, ast.Attribute) or not isinstance(value, ast.Constant):
+            return False
+        module = self.facts.module
+        owner = module.syntax.owner(value)
+        return owner is not None and not any(module.values.callee(c) is owner for c in module.syntax.calls)
 
     def _is_counted_on(self, value: ast.expr) -> bool:
         """Whether a value is what a name or field begins with that is added to later: a function that gives `total` back gives

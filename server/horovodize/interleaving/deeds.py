@@ -85,6 +85,10 @@ _FRAME_METHODS = (
     "print_figure",
     "print_png",
 )
+_BY_CALLBACKS = {
+    "tensorflow.keras.callbacks.CSVLogger": "filename",
+    "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
+}
 _PATH_METHODS = ("write_text", "write_bytes")  # of the path itself
 # Of paths of pathlib; what else has methods so called isn't one.
 _OF_PATHS = {
@@ -175,6 +179,13 @@ class Deeds:
         root, asked = argument(call, "root", 0), self.download_asked(call)
         if root is not None and isinstance(asked, ast.Constant):
             yield Touch(call, Deed.FETCH if asked.value else Deed.READ, root)
+
+    def kept_by_callback(self, made: ast.Call) -> Iterator[Touch]:
+        """The file that a callback of Keras keeps while a `fit` runs, to its end: `CSVLogger("log.csv")`."""
+        deed = _BY_CALLBACKS.get(self.module.names.of(made.func) or "")
+        path = argument(made, deed, 0) if deed is not None else None
+        if path is not None and not self._is_own_or_none(path):
+            yield Touch(made, Deed.WRITE, path)
 
     def download_asked(self, call: ast.Call) -> ast.expr | None:
         """What decides whether a data set of torchvision is downloaded, if it is one that can be."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard
 
+from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
@@ -107,7 +108,7 @@ class Execution:
         self._compared = ComparedNumbers(answers.facts.module.scopes)
         self._failing: ast.expr | None = None
         self._stopped: Stop | None = None
-        self._unsure = self._modes = self._quiet = self._steps = 0
+        self._unsure = self._modes = self._several = self._quiet = self._steps = 0
 
     def of(self, block: Block) -> Run:
         """Goes through a program."""
@@ -146,7 +147,7 @@ class Execution:
                     return Exit.RAISE
                 path = None if self._unsure else self.me.text(action.path)
                 if path is not None:
-                    self._note(Did(action, path, self._modes > 0))
+                    self._note(Did(action, path, self._modes > 0 and not self._several))
             case Risk(node=node):
                 if node is self._failing:
                     self._failing = None
@@ -210,13 +211,16 @@ class Execution:
         if differs:
             leads = bool(choice.holds & (Holds.COLLECTIVE | Holds.ENDS))
             self._note(Decided(test, "true" if seen else "false", leads))
+        begins = begins_horovod(self.answers.facts, test, seen)
         self._unsure += taken is Taken.UNSURE
         self._modes += is_mode
+        self._several += begins
         try:
             return self._block(choice.yes if seen else choice.no)
         finally:
             self._unsure -= taken is Taken.UNSURE
             self._modes -= is_mode
+            self._several -= begins
 
     def _turns(self, turns: Turns) -> Exit | None:
         number = self._number(turns.loop)
@@ -289,6 +293,15 @@ def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:
     waits = taken is Taken.ALIKE and Holds.COLLECTIVE in choice.holds and not choice.free
     asks = answers.asks_whether_there if Holds.EQUALS in choice.holds else answers.depends_on_host
     return Taken.OWN if waits and asks(choice.test) else taken
+
+
+def begins_horovod(facts: Facts, test: ast.expr, answer: bool) -> bool:
+    """Whether Horovod is begun where a test is answered so: what is done there, several ranks do, whatever else decides."""
+    around = facts.module.syntax.parent.get(test)
+    if not isinstance(around, ast.If):
+        return False
+    arm = around.body if answer else around.orelse
+    return any(facts.module.syntax.inside(start, part) for start in facts.horovod.starts for part in arm)
 
 
 def is_set_apart(choice: Choice, everyone: Sequence[ByRank]) -> bool:

@@ -75,10 +75,21 @@ class Program:
         ):
             return [self.whole]
         begin = [f for f in self.syntax.functions if self._reaches(f, starts)]
+        if own:
+            begin += [f for f in self._training if f not in begin]
         return [
             self._body(f)
             for f in begin
             if not any(self.syntax.inside(call, g) for call in self.module.values.callers(f) for g in begin)
+        ]
+
+    @cached_property
+    def _training(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The functions of a module for others that train: whoever calls one, all ranks do."""
+        return [
+            f
+            for f in self.syntax.functions
+            if any(isinstance(a, Together) and a.trains for a in everything(self._body(f)))
         ]
 
     def _reaches(self, place: ast.AST, starts: set[ast.AST]) -> bool:
@@ -328,6 +339,8 @@ class Program:
         for item in self.facts.callback_items.of(fit):
             if item.unsure or len(item.made) != 1:
                 continue
+            if item.by is not None:  # what all ranks write is HVD314
+                after += self._on_some(item, tuple(self.deeds.kept_by_callback(item.made[0])))
             for hook in self.facts.hooks.given_by(item.made[0]):
                 body = self._body(hook.function)
                 called = (Called(item.made[0], body),) if body else ()

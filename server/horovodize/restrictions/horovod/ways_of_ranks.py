@@ -14,7 +14,7 @@ _MEMO = "interleaving"
 
 def troubles(context: Context, trouble: Trouble) -> list[Verdict]:
     """What of a kind may go wrong when several ranks run the script."""
-    if not context.facts.horovod.starts:
+    if not context.facts.horovod.starts and not any(c.trains for c in context.facts.collectives.all.values()):
         return []
     if _MEMO not in context.memo:
         context.memo[_MEMO] = Exploration(context.facts)
