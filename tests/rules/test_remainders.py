@@ -41,6 +41,78 @@ def test_it_comes_as_often_for_the_rows(body: str, after: str) -> None:
     assert all(c.sure for c in plan.changes)
 
 
+ROUND = "place = 0\nfor x, y in ds.take(1000):\n"
+BEFORE = [
+    ("    if place == 0:\n        keep(1)\n", "    if place < hvd.size():\n"),
+    ("    if not place:\n        keep(1)\n", "    if not place >= hvd.size():\n"),
+    (
+        "    if place == 7 and x[0] > 1:\n        keep(1)\n",
+        "    if (7 - place) % 10 < hvd.size() and x[0] > 1:\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("test", "after"), BEFORE)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_that_goes_round_is_tested_before_it_goes_on(test: str, after: str, is_first: bool) -> None:
+    step = "    step(x, y)\n"
+    body = test + step if is_first else step + test
+    text = plan_of(TAPE + DATA + ROUND + body + "    place = (place + 1) % 10\n").text
+    assert after in text
+    assert "place = (place + hvd.size()) % 10" in text
+
+
+@pytest.mark.parametrize("times", range(1, 7))
+@pytest.mark.parametrize("rest", [0, 7, 9])
+def test_before_it_goes_on_a_number_is_met_once_in_each_cycle(times: int, rest: int) -> None:
+    """What stands in the distributed programs, counted."""
+    met, place = 0, 0
+    for _ in range(600 // times):
+        met += (rest - place) % 10 < times
+        place = (place + times) % 10
+    assert abs(met - 60) <= 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if place == 0:\n        step(x, y)\n    step(x, y)\n",  # a ratio between updates
+        "    if place == 0:\n        print(1)\n    step(x, y)\n",
+        "    step(rows[place], y)\n",
+    ],
+)
+def test_one_that_goes_round_beside_events_stays(body: str) -> None:
+    plan = plan_of(
+        TAPE + "rows = np.ones((10, 4))\n" + DATA + ROUND + body + "    place = (place + 1) % 10\n"
+    )
+    assert "place = (place + 1) % 10" in plan.text
+    assert not [c for c in plan.to_confirm if c.rule == "G5"]
+
+
+def test_one_that_is_set_back_in_a_turn_is_asked() -> None:
+    body = "    if place == 0:\n        keep(1)\n    step(x, y)\n    place = (place + 1) % 10\n"
+    plan = plan_of(TAPE + DATA + ROUND + body + "    if x[0] > 1:\n        place = 0\n")
+    assert [c.doubt for c in plan.to_confirm if c.rule == "G5"]
+
+
+@pytest.mark.parametrize(
+    ("event", "after"),
+    [
+        ("keep(k)", "if k == max(1, 10 // hvd.size()):"),
+        ("step(x, y)", "if k == 10:"),  # an update more in ten
+    ],
+)
+def test_a_small_count_that_begins_again_is_no_look_at_the_first_steps(event: str, after: str) -> None:
+    head = "k = 0\nfor x, y in ds.take(1000):\n"
+    body = f"    if k == 0:\n        {event}\n    step(x, y)\n    k += 1\n    if k == 10:\n        k = 0\n"
+    assert after in plan_of(TAPE + DATA + head + body).text
+
+
+def test_a_look_at_the_first_steps_stays() -> None:
+    body = "k = 0\nfor x, y in ds.take(1000):\n    step(x, y)\n    k += 1\n    if k == 10:\n        keep(k)\n"
+    assert "if k == 10:" in plan_of(TAPE + DATA + body).text
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -47,6 +47,7 @@ from horovodize.rules import (
     among_numbers,
     annealing,
     averages,
+    beside_updates,
     capacities,
     countdowns,
     counted,
@@ -57,6 +58,7 @@ from horovodize.rules import (
     gathered_batches,
     guarded,
     handed_functions,
+    hidden_counts,
     lengths,
     library_steps,
     nested,
@@ -133,6 +135,7 @@ def apply(draft: Draft) -> None:
     optimizer_settings.apply(draft)
     sum_thresholds.apply(draft)
     steps_taken_back.ask(draft)
+    hidden_counts.ask(draft)
     uncounted.ask(draft, epochs)
 
 
@@ -263,6 +266,7 @@ def _every(
             draft.note("G5", test, _RATIO)
         elif _waits(draft, modulo, rest):
             draft.note("G5", test, gathered_batches.SELDOM.format(known))
+        beside_updates.tell(draft, test, divisor)
         return
     number = _dividend(modulo)
     around = nested.outer(draft, test, number)
@@ -372,7 +376,9 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         return
     known = [None if _is_next_of(draft, b) else draft.facts.feeding.kinds.constant(b) for b in bounds]
     few = all(k is not None and k <= guarded.FEW for k in known)
-    if all(k is not None and k <= 1 for k in known) or (few and not guarded.decides(draft, test)):
+    if all(k is not None and k <= 1 for k in known):
+        return
+    if few and not guarded.decides(draft, test) and not guarded.is_cycle_of_events(draft, number):
         return
     later = [
         b for b, number in zip(bounds, known, strict=True) if number != 0

@@ -9,6 +9,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import draft_steps
 from horovodize.rules.ever_set import ever_set
 from horovodize.rules.target_networks import losses_of
+from horovodize.source.nodes import walk
 from horovodize.summary.augmented import augmented
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments, position
 from horovodize.summary.turn_picks import picked_by
@@ -94,6 +95,23 @@ def is_round(draft: Draft, test: ast.AST, number: ast.expr, most: ast.expr) -> b
     if not isinstance(test, ast.expr) or (known is not None and known > FEW):
         return False
     return _begins_again(draft, number) and trains(draft, test) and not _trains_either_way(draft, test)
+
+
+def is_cycle_of_events(draft: Draft, number: ast.expr) -> bool:
+    """Whether a count begins again where it is tested, `if n == 10: n = 0`, and no test of it decides what is trained: then it
+    is no look at the first steps."""
+    if not isinstance(number, (ast.Name, ast.Attribute)):
+        return False
+    decision = draft.syntax.statement(number)
+    text, home = ast.unparse(number), draft.syntax.function(number)
+    if not isinstance(decision, ast.If) or not draft.syntax.inside(number, decision.test):
+        return False
+    begun = [n for n in _nodes(decision.body) if isinstance(n, ast.Assign) and text in _targets(n)]
+    if not any(isinstance(n.value, ast.Constant) for n in begun) or not _begins_again(draft, number):
+        return False
+    read = (n for n in draft.syntax.every(ast.If) if draft.syntax.function(n) is home)
+    tests = [n.test for n in read if any(ast.unparse(part) == text for part in walk(n.test))]
+    return not any(trains(draft, test) or decides(draft, test) for test in tests)
 
 
 def _begins_again(draft: Draft, number: ast.expr) -> bool:

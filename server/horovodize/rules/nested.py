@@ -2,7 +2,8 @@
 
 `if i % 50 == 0:` and in it `if i % 1000 == 0:` happen together every 1000 steps. Each divided by itself, 12 and 250 on 4 ranks,
 they meet every 1500 steps: the inner number has to stay a multiple of the outer one. (Every 70 steps, in what comes every 50:
-they meet every 350.)
+they meet every 350.) An outer number that stays, as it goes with updates, is multiplied as it stands:
+`5 * max(1, 20 // hvd.size())`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import ast
 from math import lcm
 
-from horovodize.rules import counted
+from horovodize.rules import counted, guarded
 from horovodize.rules.decisions import OfAll
-from horovodize.rules.draft import Draft, needs_parentheses
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.unseen_counts import only_shows
 
 _MULTIPLE = "this is right if `{}` is a multiple of `{}`, the steps of the event around it"
@@ -48,11 +49,15 @@ def multiple(
     meet, or are one number. once: whether it comes at that number only, and not at each multiple of it"""
     constant = draft.facts.feeding.kinds.constant
     every, times = constant(around), constant(number)
+    whole = draft.syntax.parent[around]
+    stays = isinstance(whole, ast.BinOp) and guarded.is_ratio(draft, whole, whole)
     share = counted.text_over_ranks(draft, around)
     if every is not None and times is not None:
         if every < 1 or times < 1 or times == every or (once and times % every):
             return None
         among = (times if once else lcm(times, every)) // every
+        if stays:
+            return f"{draft.module.text(around)} * max(1, {among} // {SIZE})", ""
         return (f"{among} * {share}" if among > 1 else share), ""
     if ast.dump(around) == ast.dump(number):
         return None
@@ -60,6 +65,8 @@ def multiple(
     doubt = _MULTIPLE.format(text, by) if not only_shows(draft, test) else ""
     text = f"({text})" if needs_parentheses(number) else text
     by = f"({by})" if needs_parentheses(around) else by
+    if stays:
+        return f"max(1, {text} // {by} // {SIZE}) * {by}", doubt
     return f"max(1, {text} // {by}) * {share}", doubt
 
 

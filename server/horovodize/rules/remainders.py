@@ -3,7 +3,7 @@
 `place = step % 100` and `if place == 99: save()`: a rank takes size() times fewer steps, so the name is told those of all
 ranks, which may step over the number: `place = step * hvd.size() % 100` and `if (99 - place) % 100 < hvd.size(): save()`. What
 else is made of it (`rate * place / 100`) is right so. One that goes round by itself, `place = (place + 1) % 100`, goes on by
-size()."""
+size(); a test before that in a turn asks whether the steps of all ranks in this turn come to the number."""
 
 from __future__ import annotations
 
@@ -66,10 +66,17 @@ def _go_round(
     draft: Draft, assign: ast.Assign, name: ast.Name, whole: ast.expr, every: ast.expr, step: ast.Constant
 ) -> None:
     """`place = (place + hvd.size()) % 100`, where nothing but when something comes goes by it."""
-    tests, known = list(_tests(draft, assign, name)), feeding(draft).kinds.constant(every)
-    if not tests or (known is not None and known <= 1) or not counted.is_whole(draft, every):
+    later, known = list(_tests(draft, assign, name)), feeding(draft).kinds.constant(every)
+    earlier = list(_tests(draft, assign, name, before=True))
+    tests = later + earlier
+    unordered = [] if tests else [test for test, _ in _tests(draft, assign, name, before=None)]
+    if (known is not None and known <= 1) or not counted.is_whole(draft, every):
         return
-    if any(guarded.is_ratio(draft, test, whole) for test, _ in tests):
+    if any(guarded.is_ratio(draft, test, whole) for test in (*unordered, *(t for t, _ in tests))):
+        return
+    if not tests:  # it is set elsewhere in the loop, too: `if loss > 1: place = 0`
+        if unordered:
+            draft.ask("G5", assign, thresholds.WHAT, thresholds.WHY, _ASKED)
         return
     loads = [n for n in draft.module.loads.get(name.id) if isinstance(n, ast.Name)]
     tested = [n for _, n in tests]
@@ -81,8 +88,10 @@ def _go_round(
         return
     edits = [Edit(draft.module.span(step), SIZE)]
     draft.change("G5", assign, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
-    for test, n in tests:
+    for test, n in later:
         _adapt(draft, test, n, every, after=True)
+    for test, n in earlier:
+        _adapt(draft, test, n, every)
 
 
 def _ask_of_field(draft: Draft, assign: ast.Assign) -> None:
@@ -138,13 +147,35 @@ def _is_told(draft: Draft, read: ast.expr) -> bool:
     return draft.was(read, OfAll) and any(c.rule == "C5" and c.span == span for c in draft.changes)
 
 
-def _tests(draft: Draft, assign: ast.Assign, name: ast.Name) -> Iterator[tuple[ast.expr, ast.Name]]:
-    """(test, the name in it) where it is to be one number, and more than what is printed hangs on that."""
+def _comes_before(draft: Draft, read: ast.Name, assign: ast.Assign) -> bool:
+    """Whether a name is read in each turn before it is set there, and set to numbers that are written out before the loop."""
+    bound = [b for b in draft.module.scopes.reaching(read) if b.statement is not assign]
+    begun = [b for b in bound if b.kind == "assign" and not b.path and isinstance(b.value, ast.Constant)]
+    block = draft.syntax.block(assign)
+    around = [read, *draft.syntax.ancestors(read)]
+    at = next((i for i, s in enumerate(block[: block.index(assign)]) if s in around), None)
+    loops = draft.syntax.loops(assign)
+    return (
+        at is not None
+        and len(begun) == len(bound) > 0
+        and draft.syntax.loops(read)[:1] == loops[:1]
+        and not any(draft.syntax.inside(b.statement, loops[0]) for b in bound)
+    )
+
+
+def _tests(
+    draft: Draft, assign: ast.Assign, name: ast.Name, *, before: bool | None = False
+) -> Iterator[tuple[ast.expr, ast.Name]]:
+    """(test, the name in it) where it is to be one number, and more than what is printed hangs on that.
+
+    before: those that come before the name is set, in each turn of a loop; None for all that may read it"""
     for n in draft.module.loads.get(name.id):
         if not isinstance(n, ast.Name):
             continue
         bound = draft.module.scopes.reaching(n)
-        if len(bound) != 1 or bound[0].statement is not assign:
+        if not any(b.statement is assign for b in bound):
+            continue
+        if before is not None and not (_comes_before(draft, n, assign) if before else len(bound) == 1):
             continue
         parent = draft.syntax.parent[n]
         if isinstance(parent, ast.Compare) and parent.left is n and len(parent.ops) == 1:

@@ -10,6 +10,7 @@ from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.rules import (
     among_numbers,
     averages,
+    beside_updates,
     counted,
     epoch_counts,
     guarded,
@@ -39,6 +40,7 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
     if number is not None:
         if guarded.is_ratio(draft, test, left):
             _count_updates(draft, number)
+            beside_updates.tell(draft, test, _divisor(left))
         else:
             _every(draft, test, number, left, right, operator)
             averages.keep_of_event(draft, test, _divisor(left))
@@ -63,6 +65,7 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
         return False
     if guarded.is_ratio(draft, modulo, modulo):
         _count_updates(draft, number)
+        beside_updates.tell(draft, modulo, modulo.right)
     elif draft.decide(modulo, Counted("G5")):
         own = [*_after_this(draft, number), *_to_the_last(draft, number)]
         by, doubt = _goes_on_by(draft, modulo, number)
