@@ -61,3 +61,34 @@ def test_what_gets_the_optimizer_is_asked(parts: dict[str, str]) -> None:
 )
 def test_near_misses(parts: dict[str, str]) -> None:
     assert asked(**parts) == []
+
+
+def told_fields(**parts: str) -> list[str]:
+    plan = plan_of(LOOP.format(**{"imported": "a", "made": "", "before": "pass", "first": "pass", **parts}))
+    return [d for d in doubts(plan, "C5") if "sets fields of the optimizer" in d]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"before": "vars(opt).update(learning_rate=0.1 / (epoch + 1))"},
+        {"first": "opt.__dict__.update({'_learning_rate': 0.1})"},
+        {"made": "vars(opt).update(settings)"},
+        {"made": "vars(opt).update(**settings)"},
+    ],
+)
+def test_fields_of_an_optimizer_that_a_dictionary_sets_are_asked(parts: dict[str, str]) -> None:
+    assert len(told_fields(**parts)) == 1
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"made": "vars(opt).update({'title': 'a'})"},
+        {"made": "vars(other).update(learning_rate=0.1)"},
+        {"made": "vars(model).update(learning_rate=0.1)"},
+        {"made": "settings.update(learning_rate=0.1)"},
+    ],
+)
+def test_no_fields_of_the_optimizer(parts: dict[str, str]) -> None:
+    assert not told_fields(**parts)

@@ -26,7 +26,7 @@ def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
         elif made is None and module.names.last(call.func) in _READING:
             yield call
     for call in module.calls_called("update"):
-        held = _whose_attributes(call)
+        held = whose_attributes(call)
         if held is not None and values.receiver(held) & values.receiver(e):
             yield from (*call.args, *(k.value for k in call.keywords))
 
@@ -51,7 +51,7 @@ def _takes_apart(module: Module, made: ast.ClassDef) -> bool:
     )
 
 
-def _whose_attributes(call: ast.Call) -> ast.expr | None:
+def whose_attributes(call: ast.Call) -> ast.expr | None:
     """`o` of `o.__dict__.update(…)`, `vars(o).update(…)`"""
     match call.func:
         case ast.Attribute(attr="update", value=ast.Attribute(attr="__dict__", value=held)):

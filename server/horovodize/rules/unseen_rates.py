@@ -1,7 +1,8 @@
 """Optimizers that are handed to code that can't be seen, in a training loop: part of C5.
 
 `adjust(optimizer, step)`, or `schedule.step(i)` of what was made with the optimizer, most likely sets its rate: to that of one
-process, at a place that a rank comes to with size() times as many rows. What such code does is asked."""
+process, at a place that a rank comes to with size() times as many rows. What such code does is asked; so is what sets fields of
+an optimizer by a dictionary, `vars(optimizer).update(settings)`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.calls import is_known
+from horovodize.facts.given_whole import whose_attributes
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
@@ -22,12 +24,22 @@ _ASKED = (
     "`{}` gets the optimizer, and what it does can't be seen: where it sets the learning rate, multiply that by `hvd.size()`, "
     "and where that goes by a number of steps, let it go by those of all ranks"
 )
+_FIELDS = (
+    "this sets fields of the optimizer by their names: where the learning rate is one of them, multiply it by `hvd.size()`, "
+    "and where that goes by a number of steps, let it go by those of all ranks"
+)
+_RATES = {"lr", "_lr", "learning_rate", "_learning_rate"}
 
 
 def ask(draft: Draft, optimizers: list[Trained]) -> None:
     grown = {t.origin for t in optimizers if strong.grows(draft, t.used_at)}
     if not grown or draft.in_graph:
         return  # what a graph is made of does not change with its steps
+    for call in draft.module.calls_called("update"):
+        held = whose_attributes(call)
+        origins = {o.node for o in draft.values.origins(held) if not o.path} if held is not None else set()
+        if origins & grown and _may_set_rate(call) and draft.once("unseen rate", call):
+            draft.ask("C5", call, _WHAT, _WHY, _FIELDS)
     loops = [d.loop for d in feeding(draft).drivers]
     around = [outer for loop in loops for outer in draft.syntax.loops(loop)]
     for each in dict.fromkeys([*loops, *around]):
@@ -35,6 +47,14 @@ def ask(draft: Draft, optimizers: list[Trained]) -> None:
             maker = _handed_to(draft, call, grown)
             if maker is not None and draft.once("unseen rate", call):
                 draft.ask("C5", call, _WHAT, _WHY, _ASKED.format(draft.module.text(maker.func)))
+
+
+def _may_set_rate(call: ast.Call) -> bool:
+    """Whether one of the fields that are set may be a rate: not where all of their names stand there, and none is one's."""
+    keys: list[ast.expr | None] = [ast.Constant(k.arg) if k.arg else None for k in call.keywords]
+    for given in call.args:
+        keys += given.keys if isinstance(given, ast.Dict) else [None]
+    return any(not isinstance(k, ast.Constant) or k.value in _RATES for k in keys)
 
 
 def _calls(draft: Draft, loop: ast.AST) -> Iterator[ast.Call]:
