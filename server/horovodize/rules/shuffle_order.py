@@ -12,7 +12,7 @@ from functools import cached_property
 
 from horovodize.facts.cursors import deals
 from horovodize.plan import Decision
-from horovodize.rules import streams, told_draws
+from horovodize.rules import row_buffers, streams, told_draws
 from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Apart, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
@@ -25,6 +25,7 @@ from horovodize.summary.syntax import FUNCTIONS, Loop, argument, has_unpacking, 
 
 _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
+_PICKS = ("randint", "randrange", "integers", "choice")
 _STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
 _SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
@@ -63,6 +64,13 @@ def apply(draft: Draft) -> None:
                 draft.note("D3", call, _OWN_ORDER)
             continue
         if feeds.prepares(call) or (shared and feeds.orders(call)):
+            _draw_alike(draft, feeds, call)
+    for call in _drawing(draft, _PICKS) if shared else ():
+        if (
+            not feeds.is_drawn_elsewhere(call)
+            and feeds.orders(call)
+            and row_buffers.takes_from_one(draft, call)
+        ):
             _draw_alike(draft, feeds, call)
     for call in _drawing(draft, _SHUFFLES, seeded=True) if shared else ():
         if feeds.orders(call) and streams.is_shared(draft, call, feeds.loops, feeds.sources):
