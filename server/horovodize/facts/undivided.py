@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.facts.set_back import SetBack
@@ -166,4 +167,23 @@ class Undivided:
             pipelines = self.feeding.pipelines
             given = (v for b in pipelines.bindings(e) for v in pipelines.given(b))
             return any(self._is_iterator(v, depth) for v in given if isinstance(v, ast.Call))
-        return False
+        return isinstance(e, ast.Subscript) and any(
+            self._is_iterator(v, depth) for v in self._held_in(e.value)
+        )
+
+    def _held_in(self, e: ast.expr) -> Iterator[ast.Call]:
+        """The calls whose results a list or dict may hold: `iter(a)` of `batches = [iter(a), iter(b)]`, of
+        `batches[name] = iter(a)`."""
+        bound = self.feeding.pipelines.bindings(e) if isinstance(e, (ast.Name, ast.Attribute)) else []
+        found = list[ast.expr | None]()
+        for value in (b.value for b in bound if not b.path):
+            match value:
+                case ast.List(elts=held) | ast.Tuple(elts=held) | ast.Dict(values=held):
+                    found += held
+                case ast.ListComp(elt=one) | ast.DictComp(value=one):
+                    found.append(one)
+        text = ast.unparse(e)
+        for s in self.module.syntax.every(ast.Assign):
+            if any(isinstance(t, ast.Subscript) and ast.unparse(t.value) == text for t in s.targets):
+                found.append(s.value)
+        yield from (v for v in found if isinstance(v, ast.Call))

@@ -95,7 +95,7 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
 
 def _prepares_rows(draft: Draft, call: ast.Call) -> bool:
     """Whether a batch takes more than a part of an array: what gives it reads files, or makes its rows one by one."""
-    given = call.args[0] if _is_next(call) and call.args else None
+    given = _asked(call)
     function = feeding(draft).kinds.generator(given) if given is not None else draft.values.callee(call)
     todo, seen = [function], set[ast.AST]()
     while todo:
@@ -210,8 +210,12 @@ def _targets(statement: ast.Assign) -> Iterator[ast.AST]:
     return (n for target in statement.targets for n in ast.walk(target))
 
 
-def _is_next(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "next"
+def _asked(call: ast.Call) -> ast.expr | None:
+    """What a call asks for its next item: `batches` of `next(batches)`, `batches.get_next()`; None for other calls."""
+    if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
+        return call.args[0]
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "get_next" and not call.args
+    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else None
 
 
 def _is_unseen(draft: Draft, driver: Driver) -> bool:
@@ -368,9 +372,13 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         draft.module.text(call.func)
     ):
         return False
-    if _is_next(call):
-        return _draws_from_generator(draft, call, depth)
     callee = draft.values.callee(call)
+    if (
+        callee is None
+        and _asked(call) is not None
+        and not (draft.in_graph and isinstance(call.func, ast.Attribute))
+    ):
+        return _draws_from_generator(draft, call, depth)
     if isinstance(callee, FUNCTIONS) and is_game(draft.syntax, callee):
         return False  # each rank plays for itself
     if isinstance(callee, FUNCTIONS):
@@ -407,7 +415,7 @@ def _function_deals(draft: Draft, function: Function, depth: int) -> bool:
 def _draws_from_generator(draft: Draft, call: ast.Call, depth: int) -> bool:
     """`next(batches)` of what yields the same on every rank: a generator of the project, or what is not known to be a data set
     (those are divided where they are made) or to shuffle for itself."""
-    source = call.args[0] if call.args else None
+    source = _asked(call)
     if source is None or feeding(draft).pipelines.is_dataset(source) or _is_begun_there(draft, source):
         return False
     generator = feeding(draft).kinds.generator(source)
@@ -423,9 +431,9 @@ def _draws_from_generator(draft: Draft, call: ast.Call, depth: int) -> bool:
 
 def _is_seen(draft: Draft, call: ast.Call) -> bool:
     """Whether what deals out batches is a function, a class or a list of the project, or TensorFlow's own."""
-    is_next = _is_next(call)
-    held = call.args[0] if is_next else call.func.value if isinstance(call.func, ast.Attribute) else None
-    if not is_next and draft.values.callee(call) is not None:
+    asked = _asked(call)
+    held = asked or (call.func.value if isinstance(call.func, ast.Attribute) else None)
+    if asked is None and draft.values.callee(call) is not None:
         return True
     if held is None or feeding(draft).kinds.generator(held) is not None:
         return held is not None
@@ -452,7 +460,7 @@ def _begins(draft: Draft, source: ast.expr, depth: int = _DEPTH) -> bool:
 
 def _begins_alike(draft: Draft, call: ast.Call) -> bool:
     """Whether a call takes the first batch of a generator that it begins, and nothing is seen that makes it another one."""
-    source = call.args[0] if _is_next(call) and call.args else None
+    source = _asked(call)
     if source is None or not _begins(draft, source):
         return False
     generator = feeding(draft).kinds.generator(source)

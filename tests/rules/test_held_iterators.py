@@ -1,0 +1,71 @@
+"""Iterators that a list or dictionary holds: they have no shard of their own, and are asked for batches one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import KERAS
+from .pairs import plan_of
+
+HEAD = KERAS + "ds = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(9, seed=1).batch(4)\n"
+LOOP = "for i in range(400):\n    x, y = {}\n    model.train_on_batch(x, y)\n"
+NOTE = "this pipeline can't be divided where it is made: every rank trains on all of it"
+
+
+@pytest.mark.parametrize(
+    ("made", "drawn"),
+    [
+        ("held = [iter(ds.repeat()), iter(ds)]\n", "next(held[0])"),
+        ("held = (iter(ds.repeat()), iter(ds))\n", "next(held[1])"),
+        ("held = {'a': iter(ds.repeat())}\n", "next(held['a'])"),
+        ("held = {}\nheld['a'] = iter(ds.repeat())\n", "next(held['a'])"),
+    ],
+)
+def test_an_iterator_that_is_held_is_divided_nowhere(made: str, drawn: str) -> None:
+    """A helper for data sets around one would crash."""
+    plan = plan_of(HEAD + made + LOOP.format(drawn))
+    assert "shard_stream(" not in plan.text
+    assert (
+        "for i in range(400):" in plan.text
+        or f"[{drawn} for _ in range(hvd.size())][hvd.rank()]" in plan.text
+    )
+    assert "range(400):" not in plan.text or NOTE in [n.message for n in plan.notes]
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        ("held = [ds, ds.repeat()]\nfor x, y in held[0]:\n", "for x, y in shard_stream(held[0]):"),
+        (
+            "held = iter(ds.repeat())\nfor i in range(9):\n    x, y = next(held)\n",
+            ".shard(hvd.size(), hvd.rank())",
+        ),
+    ],
+)
+def test_data_sets_and_iterators_by_a_name_are_divided(made: str, after: str) -> None:
+    assert after in plan_of(HEAD + made + "    model.train_on_batch(x, y)\n").text
+
+
+MADE = "held = {}\nfor name in ('a', 'b'):\n    held[name] = iter(ds.repeat())\n"
+
+
+def test_each_rank_takes_its_own_of_every_iterator() -> None:
+    """One of both asked by its method was left alone: half of each batch was the same on all ranks."""
+    body = "for i in range(400):\n    x, y = next(held['a'])\n    v, w = held['b'].get_next()\n"
+    text = plan_of(
+        HEAD + MADE + body + "    model.train_on_batch(np.concatenate([x, v]), np.concatenate([y, w]))\n"
+    ).text
+    assert "[next(held['a']) for _ in range(hvd.size())][hvd.rank()]" in text
+    assert "[held['b'].get_next() for _ in range(hvd.size())][hvd.rank()]" in text
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "valid['a'].get_next()\n",  # to measure by
+        "counter.get_next(i)\n",
+    ],
+)
+def test_what_is_got_otherwise_stays(shown: str) -> None:
+    text = plan_of(HEAD + MADE + LOOP.format("next(held['b'])") + f"    {shown}").text
+    assert shown.strip() in text.replace("if hvd.rank() == 0:", "")
