@@ -31,6 +31,7 @@ def become(test: str, then: str, before: str = "") -> str:
         "heat.assign_sub(0.1)",
         "length = min(length + 8, 512)",
         "bad = bad + 1 if loss > least else 0",
+        "new = [0.9 * s + 0.1 * v for s, v in zip(slow, w)]; slow = new",
         "lower(optimizer)",
         "settings.lower()",
     ],

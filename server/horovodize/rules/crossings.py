@@ -165,9 +165,12 @@ def _kept(draft: Draft, n: ast.AST, decided: list[ast.AST]) -> str | None:
 
 
 def _is_of_its_last(draft: Draft, n: ast.Assign) -> bool:
-    """`rate = max(rate * 0.9, least)`; `rate = schedule.next(rate)`."""
+    """`rate = max(rate * 0.9, least)`; `rate = schedule.next(rate)`; by a name, `new = rate * 0.9` and `rate = new`."""
     targets = {ast.unparse(t) for t in n.targets}
-    return any(isinstance(e, ast.expr) and ast.unparse(e) in targets for e in ast.walk(n.value))
+    bound = draft.module.scopes.reaching(n.value) if isinstance(n.value, ast.Name) else []
+    named = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
+    made = named if len(named) == len(bound) == 1 else [n.value]
+    return any(isinstance(e, ast.expr) and ast.unparse(e) in targets for m in made for e in ast.walk(m))
 
 
 def _stays(draft: Draft, place: ast.AST, target: ast.expr, decided: list[ast.AST]) -> bool:
