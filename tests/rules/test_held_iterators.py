@@ -13,29 +13,53 @@ NOTE = "this pipeline can't be divided where it is made: every rank trains on al
 
 
 @pytest.mark.parametrize(
-    ("made", "drawn"),
+    ("made", "drawn", "after"),
     [
-        ("held = [iter(ds.repeat()), iter(ds)]\n", "next(held[0])"),
-        ("held = (iter(ds.repeat()), iter(ds))\n", "next(held[1])"),
-        ("held = {'a': iter(ds.repeat())}\n", "next(held['a'])"),
-        ("held = {}\nheld['a'] = iter(ds.repeat())\n", "next(held['a'])"),
+        (
+            "held = [iter(ds.repeat()), iter(ds)]\n",
+            "next(held[0])",
+            "held = [iter(shard_dataset(ds).repeat()), iter(ds)]",
+        ),
+        (
+            "held = (iter(ds.repeat()), iter(ds))\n",
+            "next(held[1])",
+            "held = (iter(ds.repeat()), iter(shard_dataset(ds)))",
+        ),
+        (
+            "held = [iter(ds), iter(ds)]\n",
+            "next(held[i % 2])",
+            "held = [iter(shard_dataset(ds)), iter(shard_dataset(ds))]",
+        ),
+        ("held = {'a': iter(ds.repeat())}\n", "next(held['a'])", ".shard(hvd.size(), hvd.rank())"),
+        ("held = {}\nheld['a'] = iter(ds.repeat())\n", "next(held['a'])", ".shard(hvd.size(), hvd.rank())"),
     ],
 )
-def test_an_iterator_that_is_held_is_divided_nowhere(made: str, drawn: str) -> None:
-    """A helper for data sets around one would crash."""
-    plan = plan_of(HEAD + made + LOOP.format(drawn))
-    assert "shard_stream(" not in plan.text
-    assert (
-        "for i in range(400):" in plan.text
-        or f"[{drawn} for _ in range(hvd.size())][hvd.rank()]" in plan.text
-    )
-    assert "range(400):" not in plan.text or NOTE in [n.message for n in plan.notes]
+def test_an_iterator_is_divided_where_it_is_made(made: str, drawn: str, after: str) -> None:
+    """A helper for data sets around `held[0]` would crash."""
+    text = plan_of(HEAD + made + LOOP.format(drawn)).text
+    assert after in text
+    assert f"x, y = {drawn}" in text
+    assert "for i in range(400 // hvd.size()):" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "drawn"),
+    [
+        ("held = [iter(d) for d in (ds, ds.repeat())]\n", "next(held[0])"),
+        ("held = {n: iter(ds.repeat()) for n in names}\n", "next(held['a'])"),
+        ("held = {}\nfor n in names:\n    held[n] = iter(ds.repeat())\n", "next(held['a'])"),
+    ],
+)
+def test_else_it_is_asked_for_the_batches_of_all_ranks(made: str, drawn: str) -> None:
+    text = plan_of(HEAD + made + LOOP.format(drawn)).text
+    assert f"[{drawn} for _ in range(hvd.size())][hvd.rank()]" in text
+    assert "shard_stream(" not in text
 
 
 @pytest.mark.parametrize(
     ("made", "after"),
     [
-        ("held = [ds, ds.repeat()]\nfor x, y in held[0]:\n", "for x, y in shard_stream(held[0]):"),
+        ("held = [ds, ds.repeat()]\nfor x, y in held[0]:\n", "in shard_"),
         (
             "held = iter(ds.repeat())\nfor i in range(9):\n    x, y = next(held)\n",
             ".shard(hvd.size(), hvd.rank())",

@@ -275,8 +275,21 @@ class Pipelines:
                     yield from self.part(o.node, place)
 
     def items(self, e: ast.Subscript) -> list[ast.expr]:
-        """What a dict of this scope holds by a key: `data["train"]` of `data = {"train": …}`, `data["train"] = …`."""
-        if not isinstance(e.slice, ast.Constant) or not isinstance(e.value, ast.Name):
+        """What a dict of this scope holds by a key: `data["train"]` of `data = {"train": …}`, `data["train"] = …`; a list at a
+        place, `batches[0]` of `batches = [iter(a), iter(b)]`, or at any, `batches[i % 2]`."""
+        if not isinstance(e.value, ast.Name):
+            return []
+        bound = [b.value for b in self.scopes.reaching(e.value) if not b.path]
+        if (
+            len(bound) == 1
+            and isinstance(bound[0], (ast.List, ast.Tuple))
+            and not isinstance(e.slice, ast.Slice)
+        ):
+            listed, at = bound[0].elts, e.slice.value if isinstance(e.slice, ast.Constant) else None
+            if type(at) is int:
+                return [listed[at]] if at < len(listed) else []
+            return listed
+        if not isinstance(e.slice, ast.Constant):
             return []
         written, key = ast.unparse(e), e.slice.value
         held = [
@@ -349,6 +362,10 @@ class _Walk:
             return self._through_name(e) or [e]
         if isinstance(e, ast.Call):
             return self._through_call(e) or [e]
+        if isinstance(e, ast.Subscript):
+            held = self.p.items(e)
+            if held and all(self._is_iterator(v) and self.p.is_dataset(v) for v in held):
+                return [place for v in held for place in self.earliest(v)]
         return [e]
 
     def _through_name(self, e: ast.Name | ast.Attribute) -> list[ast.expr]:
