@@ -155,7 +155,7 @@ def test_a_while_loop_over_epochs_leaves_the_order_alike() -> None:
             "def train():\n    for i in range(500):\n        step(data[np.random.randint(0, 900, 16)])\n"
             "for epoch in range(2):\n    train()\n",
         ),
-        ("np.random.seed(seed=7)", LOOP.format("np.random.randint")),
+        ("kw = {'seed': 7}\nnp.random.seed(**kw)", LOOP.format("np.random.randint")),
     ],
 )
 def test_where_that_would_be_wrong_it_is_asked(seed: str, loop: str) -> None:
@@ -518,3 +518,39 @@ def test_draws_far_from_the_loop_without_a_seed_differ_by_themselves() -> None:
     plan = plan_of(OBJECTS.format(take="return self.pick(n)", seed="pass"))
     assert not doubts(plan, "D3")
     assert "hvd.rank())" not in plan.text.replace("hvd.local_rank())", "")
+
+
+@pytest.mark.parametrize(
+    ("maker", "seeded"),
+    [
+        ("rng = np.random.default_rng(seed=3)", "rng = np.random.default_rng(seed=3 + hvd.rank())"),
+        ("rng = np.random.default_rng(seed=0)", "rng = np.random.default_rng(seed=hvd.rank())"),
+        ("rng = np.random.default_rng(0)", "rng = np.random.default_rng(hvd.rank())"),
+        ("rng = np.random.default_rng([0, 5])", "rng = np.random.default_rng([hvd.rank(), 5])"),
+        ("rng = np.random.default_rng(10)", "rng = np.random.default_rng(10 + hvd.rank())"),
+    ],
+)
+def test_a_seed_by_its_name_and_one_of_zero(maker: str, seeded: str) -> None:
+    plan = plan_of(HEAD.format(maker) + LOOP.format("rng.integers"))
+    assert seeded in plan.text
+    assert not doubts(plan, "D3")
+
+
+def test_a_named_seed_is_given_again_before_the_loop() -> None:
+    plan = plan_of(
+        HEAD.format("np.random.seed(seed=0)\nw = np.random.rand(3)") + LOOP.format("np.random.randint")
+    )
+    assert "if hvd.size() > 1:\n    np.random.seed(hvd.rank())\n" in plan.text
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [
+        "kw = {'seed': 3}\nrng = np.random.default_rng(**kw)",
+        "rng = np.random.Generator(bit_generator=PCG64(3))",
+    ],
+)
+def test_what_may_be_no_number_gets_no_rank(maker: str) -> None:
+    plan = plan_of(HEAD.format(maker) + LOOP.format("rng.integers"))
+    assert maker in plan.text

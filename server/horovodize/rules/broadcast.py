@@ -57,13 +57,17 @@ from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer, whole
 from horovodize.rules.subclass_parts import guarded
 from horovodize.rules.target_networks import Copy, copies_at, looked_at, made_of, trained_by
-from horovodize.summary.syntax import FUNCTIONS, Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop, is_super
 
 _WHY = "Ranks start from different random weights; from here on they hold the same."
 
 _COUNT_RESTORED = (
     "this loop runs inside a traced function, where only the optimizer's step count can tell the first step; "
     "a checkpoint that is restored changes it. Move the loop out of the traced function"
+)
+_SUPER = (
+    "this trains by `super()`, which means nothing where the training loop is: the optimizer can't be named there to scale its "
+    "rate and send its state; call its `apply_gradients` from outside of its class"
 )
 _MANY = 4  # lists of variables that are sent by a loop
 _LINE = 100  # columns of a line that sends several of them
@@ -95,6 +99,8 @@ def apply(draft: Draft) -> None:
                 f"`{draft.module.text(optimizer)}` is an object of `{own.name}`, a class of this file that is no "
                 "TensorFlow optimizer: how it updates can't be followed",
             )
+        elif update.step_of is None and optimizer is not None and is_super(optimizer):
+            draft.refuse("HVD006", update.call, _SUPER)
         elif update.step_of is None:
             _collect(draft, blocks, update.call, update.variables, optimizer)
     for fit in draft.sites.fits:

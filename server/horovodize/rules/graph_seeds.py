@@ -12,7 +12,7 @@ from horovodize.facts.steps import Feed
 from horovodize.rules import graph_queues, strong
 from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import RANK, Draft, needs_parentheses
-from horovodize.rules.seeds_apart import WHAT, WHY
+from horovodize.rules.seeds_apart import WHAT, WHY, is_zero
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver
@@ -86,5 +86,7 @@ def _seed(call: ast.Call) -> ast.expr | None:
 def _tell_apart(draft: Draft, seed: ast.expr) -> None:
     if not draft.decide(seed, Apart("D3")):
         return
+    span = draft.module.span(seed)
     opening, closing = ("(", ")") if needs_parentheses(seed) else ("", "")
-    draft.change("D3", seed, WHAT, WHY, Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}"))
+    own = (Edit(span, RANK),) if is_zero(seed) else Edit.around(span, opening, f"{closing} + {RANK}")
+    draft.change("D3", seed, WHAT, WHY, own)

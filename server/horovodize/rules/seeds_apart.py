@@ -23,6 +23,7 @@ from horovodize.summary.syntax import (
     argument,
     arguments,
     end,
+    has_unpacking,
     is_main_guard,
     position,
 )
@@ -69,7 +70,7 @@ def set_apart(
     """The same before a loop, or what else trains, in which those calls draw."""
     if draft.was(call, Apart):
         return True
-    seed = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    seed = _seed_alone(call)
     where = _where(draft, call, seed, loop) if seed is not None else None
     number = _number_in(draft, seed) if seed is not None else None
     if seed is None or where is None or number is None:
@@ -94,7 +95,7 @@ def set_apart(
         return False  # what is drawn later would differ, too
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
-    given = f"{draft.module.text(call.func)}({text} + {RANK})"
+    given = f"{draft.module.text(call.func)}({_sum_with(text, RANK)})"
     again = f"{name} = {given}" if name else given
     if restored and (again := restored_draws.seeded_by_state(draft, call, name) or "") == "":
         return False
@@ -103,6 +104,13 @@ def set_apart(
     lines = [f"if {SIZE} > 1{where}:", f"    {again}"]
     draft.change("D3", call, WHAT, why, [draft.before(loop, lines)])
     return True
+
+
+def _seed_alone(call: ast.Call) -> ast.expr | None:
+    """The seed of a call that is given nothing else: `default_rng(7)`, `default_rng(seed=7)`."""
+    given = arguments(call)
+    is_named_so = all(k.arg == "seed" for k in call.keywords)
+    return given[0] if len(given) == 1 and is_named_so and not has_unpacking(call) else None
 
 
 def _where(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt) -> str | None:
@@ -161,15 +169,16 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
         and isinstance(n.func, ast.Attribute)
         and set(makers) & set(draft.values.calls(n.func.value))
     ]
-    if not endless or len(makers) != 1 or len(makers[0].args) != 1 or makers[0].keywords or not draws:
+    seed = _seed_alone(makers[0]) if len(makers) == 1 else None
+    if not endless or seed is None or not draws:
         return False
     if draft.syntax.loops(makers[0]) or any(is_order(draft, d) for d in draws):
         return False
     if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
         return False
-    number = _number_in(draft, makers[0].args[0])
+    number = _number_in(draft, seed)
     if number is not None and draft.decide(makers[0], Apart("D3")):
-        draft.change("D3", makers[0].args[0], WHAT, WHY, _plus_rank(draft, number))
+        draft.change("D3", seed, WHAT, WHY, _plus_rank(draft, number))
     return number is not None
 
 
@@ -225,8 +234,19 @@ def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
     draws in the next."""
     if _moves(draft, seed):
         return draft.times(seed, f"{SIZE} + {RANK}")
+    if is_zero(seed):
+        return (Edit(draft.module.span(seed), RANK),)
     opening, closing = ("(", ")") if needs_parentheses(seed) and not isinstance(seed, ast.BinOp) else ("", "")
     return Edit.around(draft.module.span(seed), opening, f"{closing} + {RANK}")
+
+
+def is_zero(seed: ast.expr) -> bool:
+    """Whether a seed is written as 0, to which nothing need be added."""
+    return isinstance(seed, ast.Constant) and type(seed.value) is int and seed.value == 0
+
+
+def _sum_with(text: str, rank: str) -> str:
+    return rank if text == "0" else f"{text} + {rank}"
 
 
 def outermost(draft: Draft, place: ast.stmt) -> ast.stmt | None:
@@ -245,7 +265,7 @@ def example(draft: Draft, call: ast.Call) -> str:
         return "seed=(7 + hvd.rank(), step)"
     given = arguments(call)
     seed = draft.module.text(given[0]) if given else "0"
-    own = f"{seed} + hvd.rank()"
+    own = _sum_with(seed, "hvd.rank()")
     if given and isinstance(given[0], (ast.List, ast.Tuple)):
         own = f"{seed[:-1]}, hvd.rank(){seed[-1]}"
     elif given and _is_sequence(draft, given[0]):
@@ -342,6 +362,7 @@ __all__ = [
     "WHY",
     "example",
     "is_order",
+    "is_zero",
     "key_apart",
     "outermost",
     "seed_apart",

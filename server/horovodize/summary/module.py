@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from horovodize import catalogue
 from horovodize.source import Document, Span
@@ -132,8 +132,7 @@ class Module:
 
     def is_optimizer(self, call: ast.Call) -> bool:
         """Whether a call constructs an optimizer that has a learning rate of its own, or wraps one."""
-        made = self.values.made_by(call)
-        return any(base in made for base in OPTIMIZERS) or any(_is_addon_optimizer(n) for n in made)
+        return is_optimizer_class(self.values.made_by(call))
 
 
 OPTIMIZERS = (
@@ -141,6 +140,11 @@ OPTIMIZERS = (
     "tensorflow.keras.optimizers.legacy.Optimizer",
     "tensorflow.compat.v1.train.Optimizer",
 )
+
+
+def is_optimizer_class(names: Collection[str]) -> bool:
+    """Whether a class is one of an optimizer, by its own name and those of the classes that it is made of."""
+    return any(base in names for base in OPTIMIZERS) or any(_is_addon_optimizer(n) for n in names)
 
 
 def _is_addon_optimizer(name: str) -> bool:

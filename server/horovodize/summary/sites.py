@@ -239,6 +239,8 @@ class Sites(Tf1Sites):
             assert isinstance(call.func, ast.Attribute)
             if call.func.attr == "minimize" and not self._eager_minimize(call):
                 continue
+            if self.is_handed_on(call):
+                continue
             if call.func.attr == "apply_gradients" and (
                 self.builds_graph or self._from_compute_gradients(call)
             ):

@@ -172,6 +172,11 @@ def end(node: ast.expr | ast.stmt | ast.arg) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
+def is_super(e: ast.AST) -> bool:
+    """Whether an expression is `super()`, however it is spelt."""
+    return isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "super"
+
+
 def argument(call: ast.Call, name: str, index: int | None = None) -> ast.expr | None:
     """What a call passes for a parameter, by keyword or position; None also where `*args` hides it."""
     for keyword in call.keywords:

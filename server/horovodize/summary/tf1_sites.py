@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 from horovodize.summary.graph import Graph
-from horovodize.summary.module import Module
+from horovodize.summary.module import Module, is_optimizer_class
+from horovodize.summary.syntax import FUNCTIONS, is_super
 
 # Names that TensorFlow 1 does not have.
 _ONLY_V2 = (
@@ -78,9 +79,21 @@ class Tf1Sites(ABC):
         for call in self.method_calls("minimize", "apply_gradients"):
             if call in eager or (self.module.names.of(call.func) or "").startswith("scipy"):
                 continue
+            if self.is_handed_on(call):
+                continue
             if self.module.values.callee(call) is None:  # a method of this module's: what it does counts
                 found.append(call)
         return found
+
+    def is_handed_on(self, call: ast.Call) -> bool:
+        """Whether a method of an optimizer of this module's own hands a step on to the same method of the class that it is made
+        of, as after clipping: `super().apply_gradients(clipped)`. What trains is the call of its own method."""
+        m = self.module
+        method, cls = m.syntax.function(call), m.syntax.owner(call)
+        if cls is None or not isinstance(call.func, ast.Attribute) or not isinstance(method, FUNCTIONS):
+            return False
+        handed_on = is_super(call.func.value) and method.name == call.func.attr
+        return handed_on and is_optimizer_class(m.values.ancestors(cls))
 
     @cached_property
     def builds_graph(self) -> bool:
