@@ -557,11 +557,86 @@ def test_data_without_end_need_not_be_divided_evenly() -> None:
     )
 
 
-def test_arrays_know_their_length_with_or_without_end() -> None:
-    """Near miss: there may be fewer rows than ranks, which only the helper sees."""
-    fit = "model.fit({}.repeat().batch(3), steps_per_epoch=900{})\n"
-    source = "tf.data.Dataset.from_tensor_slices(x)"
-    check(KERAS, fit.format(source, ""), fit.format(f"shard_dataset({source})", " // hvd.size()"))
+def test_what_is_repeated_first_is_divided_after_it() -> None:
+    """There may be fewer rows than ranks; repeated, they are never too few."""
+    fit = "model.fit({}.repeat(){}.batch(3), steps_per_epoch=900{})\n"
+    for source in ("tf.data.Dataset.from_tensor_slices(x)", "tf.data.TextLineDataset('a')", "parts['train']"):
+        made = "parts = {'train': tf.data.Dataset.range(9), 'test': tf.data.Dataset.range(3)}\n"
+        after = fit.format(source, ".shard(hvd.size(), hvd.rank())", " // hvd.size()")
+        check(KERAS + made, fit.format(source, "", ""), after)
+
+
+def test_also_by_a_name_that_is_read_there_alone() -> None:
+    source = "ds = tf.data.Dataset.from_tensor_slices(x)\nds = ds.repeat(){}.shuffle(9).batch(3)\n"
+    fit = "model.fit(ds, steps_per_epoch=900{})\n"
+    after = source.format(".shard(hvd.size(), hvd.rank())") + fit.format(" // hvd.size()")
+    check(KERAS, source.format("") + fit.format(""), after)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "model.fit(SOURCE.shuffle(9).repeat().batch(3), steps_per_epoch=900)\n",
+        "model.fit(SOURCE.repeat(2).batch(3))\n",
+        "model.fit(SOURCE.repeat(count=n).batch(3), steps_per_epoch=900)\n",
+        "ds = SOURCE\nmodel.fit(ds.repeat().batch(3), steps_per_epoch=900)\nmodel.fit(ds.batch(3))\n",
+        "ds = SOURCE\nif big:\n    ds = ds.map(f)\nmodel.fit(ds.repeat().batch(3), steps_per_epoch=900)\n",
+    ],
+)
+def test_elsewhere_there_may_be_too_few(fit: str) -> None:
+    """Near misses: shuffled first, repeated a few times, read elsewhere, too, or made in two ways."""
+    text = divide(KERAS + fit.replace("SOURCE", "tf.data.Dataset.from_tensor_slices(x)")).text
+    assert "shard_dataset(" in text
+    assert ".repeat().shard(" not in text
+
+
+LOADED = "import tensorflow_datasets as tfds\n{}model.fit({}.map(f).shuffle(9).batch(3))\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "source"),
+    [
+        ("", "tfds.load('mnist', split='train', as_supervised=True)"),
+        ("(a, b), info = tfds.load('mnist', split=['train', 'test'], with_info=True)\n", "a"),
+        ("d, info = tfds.load('mnist', with_info=True, shuffle_files=False)\n", "d['train']"),
+    ],
+)
+def test_what_is_loaded_in_order_is_filled_up(made: str, source: str) -> None:
+    text = divide(KERAS + LOADED.format(made, source)).text
+    assert f"shard_records({source}).map(f)" in text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "d = tfds.load('mnist', shuffle_files=True)\n",
+        "d = tfds.load('mnist', read_config=config)\n",
+        "d = tfds.load('mnist', **options)\n",
+        "d = tfds.load('mnist') if big else other()\n",
+    ],
+)
+def test_what_may_be_loaded_in_another_order_is_not(made: str) -> None:
+    text = divide(KERAS + LOADED.format(made, "d['train']")).text
+    assert "shard_stream(d['train'])" in text
+
+
+@pytest.mark.parametrize("steps", ["", ".repeat(100)", ".cache().repeat(100).prefetch(1)"])
+def test_all_rows_in_one_element_keep_their_rate(steps: str) -> None:
+    """Every rank computes all of them: with a larger rate, each update would be too far."""
+    source = f"tf.data.Dataset.from_tensors((x, y)){steps}"
+    for program in (f"model.fit({source}, epochs=9)\n", f"for a, b in {source}:\n    step(a, b)\n"):
+        result = divide((KERAS if "fit" in program else TAPE) + program)
+        assert any("one element" in doubt for doubt in result.doubts)
+        assert source in result.text
+        assert "0.1 * hvd.size()" not in result.text
+        assert "shard" not in result.text
+
+
+def test_elements_that_are_made_of_one_are_divided() -> None:
+    text = divide(
+        TAPE + "for a in tf.data.Dataset.from_tensors(x).unbatch().batch(3):\n    step(a, a)\n"
+    ).text
+    assert "shard_records(tf.data.Dataset.from_tensors(x).unbatch()).batch(3)" in text
 
 
 @pytest.mark.parametrize(
@@ -728,7 +803,7 @@ def test_a_fixed_batch_size_keeps_batches_whole() -> None:
     check(
         head,
         "model.fit(tf.data.Dataset.range(9).batch(4, True).repeat())\n",
-        "model.fit(shard_dataset(tf.data.Dataset.range(9).batch(4, True)).repeat())\n",
+        "model.fit(tf.data.Dataset.range(9).batch(4, True).repeat().shard(hvd.size(), hvd.rank()))\n",
     )
 
 
@@ -770,7 +845,7 @@ def test_seeds_that_leave_ranks_different_rows_are_not_asked_about(source: str) 
 @pytest.mark.parametrize(
     ("seed", "example"),
     [
-        ("np.random.seed(seed=s)", "`np.random.seed(s + hvd.rank())`"),
+        ("np.random.seed(**s)", "`np.random.seed(s + hvd.rank())`"),
     ],
 )
 def test_a_seed_that_makes_ranks_draw_the_same_is_asked_about(seed: str, example: str) -> None:

@@ -41,7 +41,7 @@ def test_only_what_is_added_to_a_start_is_divided(loop: str, begin: str, end: st
     for n in ("n", "1000"):
         text = text.replace(f"max(1, {n} // hvd.size())", f"{n} // hvd.size()")
     assert divided in text
-    assert text.count("// hvd.size()") == 2  # that, and the rows of the dataset
+    assert text.count("// hvd.size()") == 1
 
 
 def test_a_graphs_steps_after_its_start() -> None:

@@ -68,8 +68,6 @@ def test_horovods_callbacks_come_first(before: str, after: str) -> None:
 def test_a_list_with_a_name_is_taken_into_a_new_one(before: str, passed: str) -> None:
     text = only(plan_of(HEAD + before + "\n"), "K3")
     line = f"[{H}, {passed}]\n"
-    if passed == "*(mine or [])":  # too long for one line
-        line = f"[{H}]\ncallbacks += mine or []\n"
     after = f"\ncallbacks = {line}model.fit(x, y, callbacks=callbacks)\n"
     assert text == HEAD + before.rsplit("\n", 1)[0] + after
 

@@ -343,6 +343,27 @@ def test_without_statistics_nothing_is_sent_after_the_loop() -> None:
     assert only(plan_of(BUILT + RUN), "S4").count("broadcast") == 1
 
 
+BY_BATCH = "m, v = tf.nn.moments(x, [0])\nh = tf.nn.batch_normalization(x, {}, v, None, None, 1e-3)\n"
+
+
+def test_what_normalises_by_the_batch_alone_keeps_no_statistics() -> None:
+    assert only(plan_of(BUILT + BY_BATCH.format("m") + RUN), "S4").count("broadcast") == 1
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        BY_BATCH.format("m") + "kept = tf.Variable([0.0])\nupdate = tf.assign(kept, 0.9 * kept + 0.1 * m)\n",
+        BY_BATCH.format("m") + "ema = tf.train.ExponentialMovingAverage(0.9)\nupdate = ema.apply([m, v])\n",
+        BY_BATCH.format("tf.get_variable('mean', [3])"),
+        BY_BATCH.format("m if train else kept"),
+        BY_BATCH.format("m") + "h = tf.layers.batch_normalization(h, training=True)\n",
+    ],
+)
+def test_what_may_keep_the_mean_of_batches_is_sent(kept: str) -> None:
+    assert only(plan_of(BUILT + kept + RUN), "S4").count("broadcast") == 2
+
+
 def test_statistics_are_sent_after_the_outermost_loop() -> None:
     opened = "sess = tf.Session()\n" + INIT
     loops = "for epoch in range(9):\n    for i in range(500):\n        sess.run(train, {x: draw()})\n"

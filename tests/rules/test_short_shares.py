@@ -50,7 +50,6 @@ def test_where_nothing_has_a_name(source: str) -> None:
         MNIST + "ds = tf.data.Dataset.from_tensor_slices(x[:50])\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).take(50)\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).skip(59990)\n",
-        MNIST + "ds = tf.data.Dataset.from_tensors((x, y))\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices([x, y])\n",
         MNIST + "ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(9)\nprint(len(ds))\n",
         "(x, y), _ = tf.keras.datasets.imdb.load_data(maxlen=3)\nds = tf.data.Dataset.from_tensor_slices((x, y))\n",

@@ -1,4 +1,4 @@
-"""Data sets whose only batch holds all their rows: `from_tensor_slices((x, y)).batch(len(x))`."""
+"""Data sets whose only batch holds all their rows: `from_tensor_slices((x, y)).batch(len(x))`, `from_tensors((x, y))`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from horovodize.summary.syntax import argument
 _AS_MANY = frozenset(
     "iter next from_tensor_slices batch shuffle map cache prefetch repeat take with_options".split()
 )
+# What leaves a data set of one element such a one, or gives that element again.
+_OF_ONE_ELEMENT = frozenset("iter next from_tensors map cache prefetch repeat take with_options".split())
 
 
 class OneBatch:
@@ -35,6 +37,8 @@ class OneBatch:
         """Whether a data set of arrays is one batch: `from_tensor_slices((x, y)).batch(len(x))`."""
         calls = [e for e in self.feeding.pipelines.trail(feed) if isinstance(e, ast.Call)]
         called = [self.module.names.last(c.func) for c in calls]
+        if called.count("from_tensors") == 1:  # one element, which is all rows
+            return set(called) <= _OF_ONE_ELEMENT
         if called.count("batch") != 1 or called.count("from_tensor_slices") != 1:
             return False
         before = called[called.index("batch") :]

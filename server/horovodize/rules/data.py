@@ -6,8 +6,9 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                equally many, the shares of some ranks end with the first elements again. Rows of which there are surely many
                (Keras' own data sets, arrays whose shape is seen) need no helper: `ds.shard(hvd.size(), hvd.rank())` and
                `take(len(ds) // hvd.size())`. Data that is repeated without end needs no equal counts:
-               `.shard(hvd.size(), hvd.rank())`. A function that makes the data for training and for evaluation divides it
-               inside, for the calls that train: `make(files, share=shard_records)`. A `cache` file gets
+               `.shard(hvd.size(), hvd.rank())`, right after `.repeat()` where that is the next step.
+               A function that makes the data for training and for evaluation divides it inside, for the calls that train:
+               `make(files, share=shard_records)`. A `cache` file gets
                a name of its own on each rank, a shuffle that comes before the division a seed, and what gives elements as they
                come (`deterministic=False`) keeps their order on several ranks: all of them divide the same order. A function
                that makes rows for `from_generator` out of numbers, lists or arrays goes through this rank's only
@@ -26,7 +27,8 @@ Leaves alone   Pipelines that only evaluate. What comes before `filter`, `skip`,
                runs on all of the data. What a generator draws at random without seed or end: each rank draws its own. A
                pipeline that is made inside a `tf.function`. A `fit` of which it can't be seen what it trains on: its rate
                stays, too.
-Asks           Where a session begins the divided dataset again and trains nothing then: it measures by a rank's share.
+Asks           Whether the rows of a dataset of one element (`from_tensors`) can be divided. Where a session begins the divided
+               dataset again and trains nothing then: it measures by a rank's share.
 Source         Beyond the seed, which divides no data (horovod#2623, 3675; equal counts: 2083, 118, 1407, 708).
 """
 
@@ -37,16 +39,18 @@ import ast
 from horovodize.plan import Decision
 from horovodize.rules import (
     drawing,
+    endless_shares,
     few_rows,
     generators,
     global_batch,
     gone_through,
+    one_element,
     pipeline_orders,
     short_shares,
     told_draws,
 )
 from horovodize.rules.decisions import Agreed, Apart, How, Shared, Unit
-from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.draft import RANK, Draft, needs_parentheses
 from horovodize.rules.elastic.rows import divide as divide_elastically
 from horovodize.rules.own_experience import played
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
@@ -109,12 +113,13 @@ def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
             "D1", feed, "this pipeline can't be divided where it is made: every rank trains on all of it"
         )
     for place in places:
-        if draft.options.keeps_batch and draft.facts.batches.is_late(feed, place):
+        if one_element.holds(draft, place):
+            one_element.ask(draft, place)
+        elif draft.options.keeps_batch and draft.facts.batches.is_late(feed, place):
             _divide_batches(draft, place)
         elif _differs_by_itself(draft, place):
-            draft.decide(
-                place, Shared("D1", Unit.OWN)
-            )  # so that ends and events of its loop are those of a rank
+            # so that ends and events of its loop are those of a rank
+            draft.decide(place, Shared("D1", Unit.OWN))
             draft.divided = True
         elif draft.options.elastic:
             _divide_whenever_iterated(draft, place)
@@ -138,7 +143,8 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
     if not draft.options.keeps_batch and generators.divide_rows(draft, "D1", place):
         return
     edits = (
-        _uneven_share(draft, place, feed)
+        endless_shares.of_repeated(draft, place, feed)
+        or endless_shares.uneven(draft, place, feed)
         or _short_share(draft, place)
         or _filled_share(draft, place)
         or wrap(draft, place, _helper(draft, [place], for_steps=_is_gone_through(draft, place)), "D1")
@@ -217,25 +223,9 @@ def _helper(draft: Draft, places: list[ast.expr], *, for_steps: bool = False) ->
         return "shard_dataset"
     known = not draft.in_graph and all(counts.knows_its_length(pipelines, place) for place in places)
     again = all(counts.gives_the_same_again(pipelines, place) for place in places)
-    if again and not known:
+    if again and (not known or all(counts.is_loaded_in_order(pipelines, place) for place in places)):
         return "shard_records"
     return "shard_steps" if for_steps else "shard_stream"
-
-
-def _uneven_share(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ...]:
-    """`dataset.shard(size, rank)`, where what follows repeats it forever; not where there may be fewer elements than ranks."""
-    pipelines = feeding(draft).pipelines
-    if (
-        draft.was(place, Shared)
-        or draft.options.keeps_batch
-        or not isinstance(place, (ast.Name, ast.Attribute, ast.Call))
-        or not counts.is_endless_after(pipelines, place, feed)
-        or counts.knows_its_length(pipelines, place)
-    ):
-        return ()
-    draft.decide(place, Shared("D1"))
-    draft.divided = True
-    return (Edit.insert(draft.module.span(place).end, f".shard({SIZE}, {RANK})", draft.module.span(place)),)
 
 
 def _short_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:

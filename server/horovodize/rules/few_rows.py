@@ -22,6 +22,8 @@ def tell(draft: Draft, feed: ast.expr) -> None:
     """Says so of a dataset that has been divided."""
     if draft.options.keeps_batch or draft.in_graph or not draft.growth:
         return
+    if draft.facts.steps.is_one_batch(feed):
+        return  # its rate stays
     found = _batched(draft, feed)
     if found is not None and draft.once("few rows", found):
         draft.note("D1", found, SAID)

@@ -12,9 +12,12 @@ from horovodize.rules import keras_session, layer_state
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.sites import Fit
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, argument
 
 _COMMENT = "Horovod: rank 0's batch-norm statistics, not averaged."
+_BY_GIVEN = ("tensorflow.nn.batch_normalization", "tensorflow.compat.v1.nn.batch_normalization")
+_MOMENTS = ("tensorflow.nn.moments", "tensorflow.compat.v1.nn.moments")
+_KEEPING = ("assign", "ExponentialMovingAverage", "scatter")
 _WHAT = "Take rank 0's batch-norm statistics on every rank"
 _WHY = "They are not averaged and drift apart; evaluating and saving then use the same on every rank."
 
@@ -24,7 +27,7 @@ def may_have_statistics(draft: Draft) -> bool:
     for call in draft.syntax.calls:
         name = draft.names.of(call.func) or ""
         last = draft.names.last(call.func)
-        if "BatchNorm" in last or last == "batch_normalization":
+        if "BatchNorm" in last or (last == "batch_normalization" and not _is_of_batch(draft, call)):
             return True
         if ".applications." in name and last[:1].isupper() and not last.startswith("VGG"):
             return True
@@ -38,6 +41,18 @@ def may_have_statistics(draft: Draft) -> bool:
         for model in trained
         for call in draft.values.calls(model.value if isinstance(model, ast.Attribute) else model)
     )
+
+
+def _is_of_batch(draft: Draft, call: ast.Call) -> bool:
+    """Whether `tf.nn.batch_normalization` gets the mean and variance of the batch itself, as `tf.nn.moments` gives them, in a
+    script that assigns to no variable by itself: nothing is kept then."""
+    given = [argument(call, "mean", 1), argument(call, "variance", 2)]
+    if draft.names.of(call.func) not in _BY_GIVEN or None in given:
+        return False
+    if any(draft.names.last(c.func).startswith(_KEEPING) for c in draft.syntax.calls):
+        return False
+    made = [o.node for e in given if e is not None for o in draft.values.origins(e)]
+    return all(isinstance(n, ast.Call) and draft.names.of(n.func) in _MOMENTS for n in made)
 
 
 def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:

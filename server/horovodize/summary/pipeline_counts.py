@@ -7,7 +7,7 @@ import ast
 from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import COUNTED, DIRECTORY, EVEN, METHODS, REPEATABLE, REPEATING
 from horovodize.summary.pipeline import Pipelines, flat, looked_through
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, says_none
 
 _RANDOM = ("shuffle", "from_generator", "random")
 
@@ -40,6 +40,32 @@ def _repeats(p: Pipelines, place: ast.AST, e: ast.expr, seen: frozenset[ast.expr
             returned = p.values.returned(callee) if isinstance(callee, FUNCTIONS) else []
             return bool(returned) and all(_repeats(p, place, r, seen) for r in returned)
     return False
+
+
+def repeated_next(p: Pipelines, place: ast.expr) -> ast.Call | None:
+    """The step that repeats a pipeline without end right after a place: `place.repeat()`, also of a name that stands for it and
+    is read there alone."""
+    holder = p.syntax.parent.get(place)
+    if isinstance(holder, ast.Attribute):
+        return _endless_repeat(p, holder)
+    if not isinstance(holder, (ast.Assign, ast.AnnAssign)) or holder.value is not place:
+        return None
+    made = [
+        b for scope in p.scopes.names.values() for bs in scope.values() for b in bs if b.statement is holder
+    ]
+    uses = p.uses(made[0]) if len(made) == 1 and isinstance(made[0].anchor, ast.Name) else []
+    if len(uses) != 1 or len(p.bindings(uses[0])) != 1:  # type: ignore[arg-type]
+        return None
+    user = p.syntax.parent.get(uses[0])
+    return _endless_repeat(p, user) if isinstance(user, ast.Attribute) else None
+
+
+def _endless_repeat(p: Pipelines, step: ast.Attribute) -> ast.Call | None:
+    call = p.syntax.parent.get(step)
+    if step.attr != "repeat" or not isinstance(call, ast.Call) or call.func is not step:
+        return None
+    count = argument(call, "count", 0)
+    return call if not has_unpacking(call) and (count is None or says_none(count)) else None
 
 
 def knows_its_length(p: Pipelines, place: ast.expr) -> bool:
@@ -101,12 +127,36 @@ def gives_the_same_again(p: Pipelines, place: ast.expr) -> bool:
     return all(_is_repeatable(p, e) for e in p.trail(place))
 
 
+def is_loaded_in_order(p: Pipelines, place: ast.expr) -> bool:
+    """Whether a pipeline begins with what tensorflow_datasets loads: all of it, or one of its splits (`data["train"]`). That
+    reads its files in the order of their names, unless it is told to shuffle them."""
+    return any(_is_loaded(p, e) for e in p.trail(place))
+
+
+def _is_loaded(p: Pipelines, e: ast.expr) -> bool:
+    if isinstance(e, ast.Subscript):
+        return _is_loaded(p, e.value)
+    made = [o.call if o.call is not None else o.node for o in p.values.origins(e)]
+    return bool(made) and all(isinstance(n, ast.Call) and _loads_in_order(p, n) for n in made)
+
+
+def _loads_in_order(p: Pipelines, call: ast.Call) -> bool:
+    if p.names.of(call.func) != "tensorflow_datasets.load" or has_unpacking(call):
+        return False
+    shuffled, config = argument(call, "shuffle_files", 4), argument(call, "read_config", 8)
+    return (shuffled is None or _is_constant(shuffled, False)) and (config is None or says_none(config))
+
+
 def _is_repeatable(p: Pipelines, e: ast.expr) -> bool:
     match e:
         case ast.IfExp():
             return True
         case ast.Name() | ast.Attribute():
-            return any(p.given(b) for b in p.bindings(e))
+            return any(p.given(b) for b in p.bindings(e)) or _is_loaded(p, e)
+        case ast.Subscript():
+            return _is_loaded(p, e)
+        case ast.Call() if _loads_in_order(p, e):
+            return True
         case ast.Call() if (p.names.of(e.func) or "").startswith("tensorflow.data."):
             last = p.names.last(e.func)
             return last in REPEATABLE and (

@@ -253,6 +253,8 @@ class Sites(Tf1Sites):
         gradients, and the variables with them, or is an optimizer's. In an `apply` of this module's own that is no
         optimizer's, what updates stands in its body."""
         for call in self.method_calls("apply") if self.tapes else ():
+            if self.is_handed_on(call):
+                continue
             gradients = argument(call, "grads", 0)
             calls = self.gradient_calls(gradients) if gradients is not None else []
             given = argument(call, "trainable_variables", 1)

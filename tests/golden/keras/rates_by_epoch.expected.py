@@ -54,6 +54,5 @@ model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(learning_rate=0.0
 callbacks = [LearningRateScheduler(lambda epoch: step_decay(epoch) * hvd.size(), verbose=1 if hvd.rank() == 0 else 0), Reporter("report.csv")]
 callbacks += [ReduceLROnPlateau(monitor="loss", min_lr=1e-4 * hvd.size())]
 callbacks.append(LearningRateScheduler(cooling))
-hvd_callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
-hvd_callbacks += callbacks
+hvd_callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(), *callbacks]
 model.fit(shard(x / 255.0), shard(y), epochs=30, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)

@@ -41,7 +41,7 @@ def step(real):
     return critic_loss, actor_loss
 
 
-points = tf.data.Dataset.from_tensor_slices(hvd.broadcast_object(tf.random.normal([1024, 2]))).apply(lambda ds: ds.shard(hvd.size(), hvd.rank()).take(len(ds) // hvd.size())).repeat().batch(64)
+points = tf.data.Dataset.from_tensor_slices(hvd.broadcast_object(tf.random.normal([1024, 2]))).repeat().shard(hvd.size(), hvd.rank()).batch(64)
 first_batch = True
 for i, batch in enumerate(tqdm(points.take(500 // hvd.size()), disable=hvd.rank() != 0)):
     losses = step(batch)
