@@ -502,6 +502,27 @@ def test_what_happens_in_the_last_turn_still_does(test: str, told: str) -> None:
     assert f"    if {told}:\n" in plan_of(f"{TAPE}AT = [30, 99]\nfor i in range(n):\n{body}").text
 
 
+@pytest.mark.parametrize("numbers", ["range(1, n + 1)", "range(1, 1 + n)", "range(n + 1)"])
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("i == n", "i == n"),
+        ("i % 30 == 0 or i == n", "i % max(1, 30 // hvd.size()) == 0 or i == n"),
+        ("i == n - 1", "i == max(1, n // hvd.size()) - 1"),
+        ("i == n + 1", "i == max(1, n // hvd.size()) + 1"),  # never
+    ],
+)
+def test_the_last_of_turns_that_are_counted_from_one(numbers: str, test: str, told: str) -> None:
+    body = f"    step(a[i * 3 : i * 3 + 3], b)\n    if {test}:\n        keep(model)\n"
+    assert f"    if {told}:\n" in plan_of(f"{TAPE}for i in {numbers}:\n{body}").text
+
+
+@pytest.mark.parametrize(("last", "stays"), [("120", True), ("STEPS", True), ("121", False), ("119", False)])
+def test_the_last_of_turns_that_are_counted_from_one_is_known_by_its_number(last: str, stays: bool) -> None:
+    loop = f"for i in range(1, STEPS + 1):\n    step(a[i * 3 : i * 3 + 3], b)\n    if i == {last}:\n        keep(model)\n"
+    assert (f"    if i == {last}:\n" in plan_of(f"{TAPE}STEPS = 120\n{loop}").text) == stays
+
+
 @pytest.mark.parametrize(("last", "stays"), [("119", True), ("120", False), ("118", False)])
 def test_the_last_turn_is_known_by_its_number(last: str, stays: bool) -> None:
     loop = f"for i in range(STEPS):\n    step(a[i * 3 : i * 3 + 3], b)\n    if i == {last}:\n        keep(model)\n"

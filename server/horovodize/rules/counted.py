@@ -172,7 +172,7 @@ def last_turn(draft: Draft, read: ast.expr) -> str | None:
     rounds = _rounds(draft, read)
     if rounds is None or not rounds[1]:
         return rounds[0].last if rounds is not None else None
-    last, more = _shifted(ast.parse(rounds[0].last, mode="eval").body)
+    last, more = shifted(ast.parse(rounds[0].last, mode="eval").body)
     more += rounds[1]
     text = f"({ast.unparse(last)})" if needs_parentheses(last) else ast.unparse(last)
     return f"{text} {'+' if more > 0 else '-'} {abs(more)}" if more else text
@@ -181,7 +181,7 @@ def last_turn(draft: Draft, read: ast.expr) -> str | None:
 def is_last_turn(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
     """Whether `step == bound`, or `step + 1 == bound`, is of the last turn of a loop, which has the same number on a rank as
     alone."""
-    step, more = _shifted(number)
+    step, more = shifted(number)
     found = _rounds(draft, step)
     if found is None:
         return _ends_with(draft, number, bound)
@@ -189,7 +189,7 @@ def is_last_turn(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
     known = draft.facts.feeding.kinds.constant(bound)
     if known is not None and rounds.known is not None:
         return known == rounds.known + more
-    (end, off), (last, less) = _shifted(bound), _shifted(ast.parse(rounds.last, mode="eval").body)
+    (end, off), (last, less) = shifted(bound), shifted(ast.parse(rounds.last, mode="eval").body)
     return off == less + more and ast.unparse(end) == ast.unparse(last)
 
 
@@ -209,11 +209,15 @@ def _ends_with(draft: Draft, number: ast.expr, bound: ast.expr) -> bool:
     return [ast.unparse(n) for n in ends] == [ast.unparse(bound), ast.unparse(step)]
 
 
-def _shifted(e: ast.expr) -> tuple[ast.expr, int]:
-    """`n` and -1 of `n - 1`."""
+def shifted(e: ast.expr) -> tuple[ast.expr, int]:
+    """`n` and -1 of `n - 1`; `n` and 0 of `n + 1 - 1`, `n` and 1 of `1 + n`."""
     match e:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))):
-            return left, by if isinstance(op, ast.Add) else -by
+            inner, more = shifted(left)
+            return inner, more + (by if isinstance(op, ast.Add) else -by)
+        case ast.BinOp(left=ast.Constant(value=int(by)), op=ast.Add(), right=right):
+            inner, more = shifted(right)
+            return inner, more + by
     return e, 0
 
 
@@ -230,7 +234,7 @@ def _rounds(draft: Draft, read: ast.expr, depth: int = 6) -> tuple[InRounds, int
         told = _rounds(draft, given[0], depth - 1) if len(given) == 1 else None
         return told if told is not None and _reads_alike(draft, told[0].last, given[0], read) else None
     value = bound[0].value if bound[0].kind == "assign" and not bound[0].path else None
-    step, more = _shifted(value) if value is not None else (None, 0)
+    step, more = shifted(value) if value is not None else (None, 0)
     found = _rounds(draft, step, depth - 1) if step is not None else None
     return (found[0], found[1] + more) if found is not None else None
 

@@ -462,7 +462,9 @@ def _counted(
         isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) < 3
     )
     stop = e.args[-1] if isinstance(e, ast.Call) and one_by_one and e.args else None
-    known = draft.facts.feeding.kinds.constant(stop) if stop is not None else None
+    base, more = counted.shifted(stop) if stop is not None else (None, 0)
+    known = draft.facts.feeding.kinds.constant(base) if base is not None else None
+    known = known + more if known is not None else None
     draft.decide(loop, InRounds(rule, _last_of(draft, e), known - 1 if known is not None else None))
     return Edit.around(span, f"{draft.helper('rounds')}(", ")")
 
