@@ -78,8 +78,8 @@ def test_all_that_ends_by_the_same_count_does(outer: str) -> None:
     [("range(500)", "range(500 // hvd.size())"), ("itertools.count()", "itertools.count()")],
 )
 def test_steps_that_are_zipped_with_a_dataset_are_divided_not_dealt(numbers: str, divided: str) -> None:
-    loop = "for i, (x, y) in zip({}, {}.repeat()):\n    step(x, y)\n"
-    check(HEAD, loop.format(numbers, "slices(a)"), loop.format(divided, "shard_dataset(slices(a))"))
+    loop = "for i, (x, y) in zip({}, slices(a).repeat(){}):\n    step(x, y)\n"
+    check(HEAD, loop.format(numbers, ""), loop.format(divided, ".shard(hvd.size(), hvd.rank())"))
 
 
 @pytest.mark.parametrize("count", ["opt.iterations", "int(opt.iterations)", "opt.iterations.numpy()"])

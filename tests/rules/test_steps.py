@@ -75,7 +75,7 @@ def test_validation_steps_go_with_other_data_on_each_rank() -> None:
         model.fit(ds, steps_per_epoch=300, validation_data=val, validation_steps=200)
         """,
         """
-        ds = shard_dataset(tf.data.Dataset.range(9)).repeat().batch(3)
+        ds = tf.data.Dataset.range(9).repeat().shard(hvd.size(), hvd.rank()).batch(3)
         val = tf.data.Dataset.range(9).batch(3)
         model.fit(ds, steps_per_epoch=300 // hvd.size(), validation_data=shard_stream(val), validation_steps=200 // hvd.size())
         """,
@@ -95,13 +95,12 @@ def test_validation_steps_go_with_other_data_on_each_rank() -> None:
 )
 def test_validation_data_without_end_needs_no_helper(val: str, shared: str) -> None:
     source = """
-        ds = {}.repeat().batch(3)
+        ds = tf.data.Dataset.range(9).repeat(){}.batch(3)
         data = tf.data.Dataset.range(9).batch(3)
         model.fit(ds, steps_per_epoch=300{n}, validation_data={}, validation_steps=200{n})
         """
-    ds = "tf.data.Dataset.range(9)"
-    after = source.format(f"shard_dataset({ds})", shared, n=" // hvd.size()")
-    check(KERAS, source.format(ds, val, n=""), after)
+    after = source.format(".shard(hvd.size(), hvd.rank())", shared, n=" // hvd.size()")
+    check(KERAS, source.format("", val, n=""), after)
 
 
 def test_sequences_are_shared() -> None:
@@ -217,7 +216,7 @@ def test_take_counts_steps(before: str, after: str) -> None:
     check(
         head + "ds = ",
         f"tf.data.Dataset.range(9).repeat().batch(3)\nfor x in {before}:\n    step(x, x)\n",
-        f"shard_dataset(tf.data.Dataset.range(9)).repeat().batch(3)\nfor x in {after}:\n    step(x, x)\n",
+        f"tf.data.Dataset.range(9).repeat().shard(hvd.size(), hvd.rank()).batch(3)\nfor x in {after}:\n    step(x, x)\n",
     )
 
 
