@@ -125,3 +125,48 @@ def test_what_goes_with_a_history_by_the_same_constant() -> None:
 def test_what_reads_a_history_by_the_number_otherwise_is_asked_about() -> None:
     plan = plan_of(PLOTTED.format(epochs="EPOCHS", more="last = loss[EPOCHS - 1]"))
     assert any("beside what a fit has kept" in c.doubt for c in plan.changes)
+
+
+ALTERNATING = """\
+import numpy as np
+import tensorflow as tf
+x = np.load("x.npy")
+ds = tf.data.Dataset.from_tensor_slices(x).shuffle(99).batch(8)
+maker = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+first, second = tf.keras.optimizers.Adam(0.1), tf.keras.optimizers.Adam(0.1)
+def maker_step(z):
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(maker(z)))
+    first.apply_gradients(zip(tape.gradient(loss, maker.trainable_variables), maker.trainable_variables))
+def critic_step(rows):
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(critic(rows))
+    second.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
+"""
+ONE_EACH = "    for rows in ds.take(1):\n        critic_step(rows)\n"
+MAKER = "    maker_step(np.random.normal(size=[8, 4]))\n"
+
+
+def asks_of_one(loop: str) -> bool:
+    plan = plan_of(ALTERNATING + loop)
+    return any("takes one step each time" in c.doubt for c in plan.to_confirm)
+
+
+def test_one_step_in_turns_that_are_fewer_is_not_asked_about() -> None:
+    """Taken less often yet, a critic would train size() times less than alone beside its generator."""
+    loop = "for i in range(1000):\n" + ONE_EACH + MAKER
+    assert not asks_of_one(loop)
+    assert "for i in range(1000 // hvd.size()):\n" + ONE_EACH in plan_of(ALTERNATING + loop).text
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(1000):\n" + ONE_EACH,
+        "for i in range(1000):\n" + ONE_EACH + "for i in range(1000):\n" + MAKER,
+        "for i in range(1000):\n" + MAKER + "for rows in ds.take(1):\n    critic_step(rows)\n",
+    ],
+)
+def test_one_step_in_turns_that_stay_is_asked_about(loop: str) -> None:
+    assert asks_of_one(loop)

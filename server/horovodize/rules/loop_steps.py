@@ -50,9 +50,10 @@ def divide_loops(draft: Draft) -> None:
     arrays.apply(draft)
     known = feeding(draft)
     own = played(draft)
+    of_one = list[ast.expr]()
     for feed in (f for f in known.dataset_feeds if f not in own):
         if not draft.facts.undivided.is_whole(feed) and not draft.facts.steps.is_one_batch(feed):
-            _divide_takes(draft, feed)
+            of_one += _divide_takes(draft, feed)
     for driver in known.drivers:
         if strong.divide(draft, draft.loop_rule, driver.steps):
             continue
@@ -71,6 +72,9 @@ def divide_loops(draft: Draft) -> None:
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, draft.loop_rule)
         own_batches(draft, driver, draft.loop_rule, partial(learning_rate.gives_rate, draft))
+    for count in of_one:
+        if not _is_in_fewer_turns(draft, count):
+            are_one(draft, draft.loop_rule, count)
     numbered_on.count_all(draft)
     numbers_beside_batches.decide_together(draft)
     for site in known.undriven:
@@ -98,9 +102,9 @@ def _why_undriven(draft: Draft, site: ast.Call) -> str:
     return "the loop that runs this step is not in this file"
 
 
-def _divide_takes(draft: Draft, feed: ast.expr) -> None:
-    """`take(n)` of batches, or of a pipeline that repeats, counts steps."""
-    pipelines = feeding(draft).pipelines
+def _divide_takes(draft: Draft, feed: ast.expr) -> list[ast.expr]:
+    """`take(n)` of batches, or of a pipeline that repeats, counts steps. The counts that are one, which can't be divided."""
+    pipelines, of_one = feeding(draft).pipelines, list[ast.expr]()
     for step in pipelines.steps(feed):
         count = argument(step, "count", 0)
         assert isinstance(step.func, ast.Attribute)
@@ -117,8 +121,19 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> None:
             or counts_a_share(draft, count)
         ):
             continue
-        if not divide_rest(draft, count, draft.loop_rule) and not are_one(draft, draft.loop_rule, count):
+        if divide_rest(draft, count, draft.loop_rule):
+            continue
+        if feeding(draft).kinds.constant(count) == 1:
+            of_one.append(count)
+        elif not are_one(draft, draft.loop_rule, count):
             change_count(draft, draft.loop_rule, count)
+    return of_one
+
+
+def _is_in_fewer_turns(draft: Draft, count: ast.expr) -> bool:
+    """Whether `for x in dataset.take(1):` stands in a loop that takes fewer turns on ranks already, for another step of it: the
+    critic's, beside its generator's."""
+    return any(draft.was(loop, Fewer) for loop in draft.syntax.loops(count))
 
 
 def _is_divided_after(draft: Draft, step: ast.Call, feed: ast.expr) -> bool:
