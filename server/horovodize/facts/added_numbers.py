@@ -12,9 +12,11 @@ from horovodize.facts.cursors import cursors_of, deals_by_cursor
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.handed_counts import HandedCounts
+from horovodize.facts.kept import Kept
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.facts.row_counts import is_number_of_rows
+from horovodize.facts.variable_additions import within
 from horovodize.source.nodes import walk
 from horovodize.summary.augmented import Augmented, augmented
 from horovodize.summary.binding import Binding
@@ -22,12 +24,17 @@ from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Loop, is_one
 
+_DEPTH = 8  # of names and functions that a number is handed on by
+
 
 class AddedNumbers:
     """The numbers of one module that count steps so."""
 
-    def __init__(self, module: Module, feeding: Feeding, fetched: Fetched, occasions: Occasions) -> None:
+    def __init__(
+        self, module: Module, feeding: Feeding, fetched: Fetched, occasions: Occasions, kept: Kept
+    ) -> None:
         self.module, self.feeding, self.fetched, self.occasions = module, feeding, fetched, occasions
+        self.kept = kept
         self.syntax, self.values = module.syntax, module.values
         self.handed, self._restored = HandedCounts(module, fetched), RestoredNumbers(module)
         self._known: dict[object, Counter | None] = {}
@@ -94,7 +101,7 @@ class AddedNumbers:
         given = [e for b in begun for e in self._given(b)]
         held = [b.anchor.value for b in added if isinstance(b.anchor, ast.Attribute)]
         given += [e for whole in held for e in given_whole(self.module, whole)]
-        stored = any(map(self._restored.is_restored, given))
+        stored = any(map(self._is_restored, given))
         rows = not all(self.is_constant(e) for b in added for e in self.amounts(b))
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
@@ -156,7 +163,7 @@ class AddedNumbers:
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
         given = [e for b in self._all_bindings(*whole) for e in self._given(b)]
-        stored = any(map(self._restored.is_restored, [*given, *sets, *self._filled_with(whole)]))
+        stored = any(map(self._is_restored, [*given, *sets, *self._filled_with(whole)]))
         return Counter(CounterKind.NUMBER, drivers, fitted, tuple(moves), tuple(sets), stored)
 
     def _is_called(self, e: ast.expr, key: tuple[str, object]) -> bool:
@@ -173,6 +180,32 @@ class AddedNumbers:
         for call in self.module.calls_called("update"):
             if isinstance(call.func, ast.Attribute) and self._is_called(call.func.value, whole):
                 yield from (*call.args, *(k.value for k in call.keywords))
+
+    def _is_restored(self, start: ast.expr) -> bool:
+        """Whether a number is what an earlier run has counted: read from a file, or from a variable that a checkpoint keeps."""
+        return self._restored.is_restored(start) or (bool(self.kept.numbers) and self._is_kept(start, _DEPTH))
+
+    def _is_kept(self, start: ast.expr, depth: int) -> bool:
+        """Whether a number is the one that a checkpoint keeps, `int(checkpoint.step)`, or the one after it; not what is
+        computed of that and of the length of some data, which a rank may have a share of."""
+        moved = isinstance(start, ast.BinOp) and isinstance(start.op, (ast.Add, ast.Sub))
+        if moved and isinstance(start, ast.BinOp) and isinstance(start.right, ast.Constant):
+            start = start.left
+        if depth == 0 or not isinstance(start, (ast.Name, ast.Attribute, ast.Call)):
+            return False
+        if not set(self.kept.numbers).isdisjoint(self.values.calls(start)):
+            return True
+        if isinstance(start, ast.Call):
+            callee = self.values.callee(start)
+            read = within(self.module.names.last(start.func), start)
+            given = [read] if read is not None else []
+            given = self.values.returned(callee) if isinstance(callee, FUNCTIONS) else given
+            return any(self._is_kept(e, depth - 1) for e in given)
+        if isinstance(start, ast.Name):
+            found = self.module.scopes.reaching(start)
+        else:
+            found = list(self.values.attribute_bindings(start))
+        return any(self._is_kept(e, depth - 1) for b in found if b.kind == "assign" for e in self._given(b))
 
     def _given(self, b: Binding) -> list[ast.expr]:
         """What a name is set to: of `found, step = load()` what `load` returns as its second."""

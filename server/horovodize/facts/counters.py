@@ -49,7 +49,7 @@ class Counters:
         self.hooks, self.occasions = hooks, occasions
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
-        self._numbers = AddedNumbers(module, feeding, self.fetched, occasions)
+        self._numbers = AddedNumbers(module, feeding, self.fetched, occasions, kept)
         self._records = RecordCounts(module, occasions, self._numbers.is_amount, self._numbers.is_constant)
         self._turns = TurnNumbers(feeding)
         self.yielded = YieldedNumbers(module, feeding, occasions, self.fetched)

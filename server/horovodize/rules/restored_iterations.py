@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import Counter
-from horovodize.rules import counted, resume
+from horovodize.rules import counted, restoring
 from horovodize.rules.decisions import Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.strong import Scaling, scaling, sites_of
@@ -38,9 +38,11 @@ def apply(draft: Draft) -> None:
             continue
         for call, name, step in found:
             restored = draft.syntax.statement(call)
-            place = resume.reached_by_all(draft, restored)
+            place = restoring.reached_by_all(draft, restored)
+            if place is not None and not restoring.is_there(draft, name, restored, place):
+                place = restored
             line = f"{name}.iterations.assign(int({step}) // {SIZE})"
-            edits = resume.after_restoring(draft, place, restored, line) if place is not None else []
+            edits = restoring.after_restoring(draft, place, restored, line) if place is not None else []
             if edits:
                 draft.change("G6", call, _WHAT, _WHY, edits)
             else:

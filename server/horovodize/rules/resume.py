@@ -1,7 +1,8 @@
 """G6 resume: a program that goes on from a checkpoint goes on at the same row, and takes no step once it is through.
 
-What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that is
-               read from the name of a checkpoint or another file that is found, or from a file that the program writes) goes on
+What it does   A count of steps that is kept with a checkpoint (`tf.train.Checkpoint(step=tf.Variable(0), …)`, a number that
+               begins at such a one, that is read from the name of a checkpoint or another file that is found, or from a file
+               that the program writes) goes on
                by the steps of all ranks: `step.assign_add(hvd.size())`. What it is compared with (`while step < STEPS`) and
                computed from it (a rate, an epoch) stays as it is; the length of a rank's own data beside it becomes that of all
                ranks. A count of rows (`seen += len(batch)`) counts those of all ranks likewise, whether it is kept or not. So
@@ -41,7 +42,15 @@ from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.facts.variable_additions import amount_added
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_ends, lengths_beside_counts, rate_reads, read_before, told
+from horovodize.rules import (
+    counted,
+    epoch_ends,
+    lengths_beside_counts,
+    rate_reads,
+    read_before,
+    restoring,
+    told,
+)
 from horovodize.rules.any_rank_test import agree, can_agree, differing
 from horovodize.rules.decisions import Agreed, Counted, Divided, Fewer, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -81,7 +90,9 @@ _BUFFERS = (
     "the same rows until they are through; leave the iterator out of the checkpoint on several ranks, or let each rank save "
     "one in a file of its own"
 )
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+_UNSENT = (
+    "other hosts may have no checkpoint to make this from, or an older one: let all ranks go on from rank 0's"
+)
 _LESS = (ast.Lt, ast.LtE)
 _MORE = (ast.Gt, ast.GtE, ast.Eq)
 
@@ -150,34 +161,22 @@ def _send(draft: Draft, made: ast.Call, what: str, why: str) -> None:
     """Sends a restored variable where a checkpoint is read."""
     for call, name in draft.facts.kept.places(made):
         restored = draft.syntax.statement(call)
-        place = reached_by_all(draft, restored)
+        place = restoring.reached_by_all(draft, restored)
         if place is None or not draft.once(f"agreed {name}", place):
             continue
-        edits = after_restoring(draft, place, restored, f"{name}.assign({from_root(draft)}({name}.numpy()))")
+        if draft.was(made, Agreed) and not restoring.is_there(draft, name, restored):
+            continue  # rank 0 sends the number that a function makes of it
+        if not restoring.is_there(draft, name, restored, place):
+            if not restoring.take_branch_of_rank_0(draft, restored, place, what, why):
+                draft.ask("G6", call, what, why, _UNSENT)
+                continue
+            place = restored
+        edits = restoring.after_restoring(
+            draft, place, restored, f"{name}.assign({from_root(draft)}({name}.numpy()))"
+        )
         if edits:
             draft.change("G6", call, what, why, edits)
             draft.decide(made, Agreed("G6"))
-
-
-def after_restoring(draft: Draft, place: ast.stmt, restored: ast.stmt, line: str) -> list[Edit]:
-    """What lets each rank run a line once, whether it has restored something or not. Nothing where that can't be written.
-
-    place: what all ranks come to. Where a branch of it leaves (`if found: restore(found); return True`), the line stands in
-    that branch, too, so that ranks with a checkpoint and without one run it together"""
-    leaves = [n for n in ast.walk(place) if isinstance(n, _LEAVING)]
-    if not leaves or place is restored:
-        return [draft.after(place, [line])] if not leaves else []
-    branches = [place.body, place.orelse] if isinstance(place, ast.If) else []
-    last = [branch[-1] for branch in branches if branch]
-    ends = [s for s in last if isinstance(s, _LEAVING)]
-    if (
-        restored not in [s for branch in branches for s in branch]
-        or restored in ends
-        or len(leaves) > len(ends)
-    ):
-        return []
-    after = [draft.after(place, [line])] if len(ends) < 2 else []
-    return [*(draft.before(s, [line]) for s in ends), *after]
 
 
 def _agree_on_reads(draft: Draft, frames: Sequence[Frame]) -> None:
@@ -233,7 +232,8 @@ def _agree_on_number(draft: Draft, counter: Counter) -> None:
             continue
         can_be_sent = _gives_numbers(draft, callee) or gives_record(draft.module, callee)
         if can_be_sent and can_agree(draft, value):
-            for read in (value, *(r.where for r in draft.uniform.reasons(value))):
+            variables = [n for n in draft.values.depends([value], 400) if n in draft.facts.kept.numbers]
+            for read in (value, *(r.where for r in draft.uniform.reasons(value)), *variables):
                 draft.decide(read, Agreed("G6"))
             edits = Edit.around(draft.module.span(value), *told.around(draft, value))
             draft.change("G6", value, _AGREE, _WHY_AGREE, edits)
@@ -261,21 +261,6 @@ def _is_int(node: ast.AST) -> bool:
         and isinstance(node.func, ast.Name)
         and node.func.id in ("int", "float", "bool")
     )
-
-
-def reached_by_all(draft: Draft, statement: ast.stmt) -> ast.stmt | None:
-    """A statement, or the one around it that all ranks come to: `if manager.latest_checkpoint: checkpoint.restore(…)`."""
-    while True:
-        around = draft.syntax.parent[statement]
-        tried = (
-            isinstance(around, ast.Try) and around.handlers
-        )  # another rank may fail where this one goes on
-        if not tried and can_agree(draft, statement) and draft.can_insert(statement):
-            break
-        if not isinstance(around, (ast.If, ast.Try, ast.With)):
-            return None
-        statement = around
-    return statement
 
 
 def ends_by_stored(draft: Draft, driver: Driver) -> bool:
