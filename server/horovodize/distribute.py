@@ -93,9 +93,9 @@ def _distributing(
         if draft.reasons:
             return Refusal(document, sorted(draft.reasons, key=lambda r: r.span))
         yield
-        hvd, keras = horovod_names(draft)
+        hvd, keras, core = horovod_names(draft)
         beside = _beside(draft)
-        changes = sorted(draft.finish(hvd, keras), key=lambda c: c.span)
+        changes = sorted(draft.finish(hvd, keras, core), key=lambda c: c.span)
         plan = Plan(document, changes, draft.notes, draft.answered, how_scaled.sentences(draft), beside)
         plan = _with_questions(plan, found.open)
         document.verify(plan.edits)

@@ -51,7 +51,7 @@ def divide(source: str, *, rules: tuple[Rule, ...] = RULES, split_data: bool = T
     draft = Draft(summarize(document), Options(split_data=split_data))
     for rule in rules:
         rule.apply(draft)
-    text = Plan(document, draft.finish("hvd", "hvd"), draft.notes).text
+    text = Plan(document, draft.finish("hvd", "hvd", "hvd"), draft.notes).text
     compile(text, "divided", "exec")
     return Divided(text, draft)
 

@@ -41,7 +41,7 @@ def apply(source: str, *rules: Rule, comments: bool = True) -> Guarded:
     draft = Draft(summarize(document), Options(comments=comments, output="guard"))
     for rule in rules:
         rule.apply(draft)
-    text = Plan(document, draft.finish("hvd", "hvd"), draft.notes).text
+    text = Plan(document, draft.finish("hvd", "hvd", "hvd"), draft.notes).text
     ast.parse(text)
     return Guarded(text, [n.message for n in draft.notes], [r.message for r in draft.reasons])
 

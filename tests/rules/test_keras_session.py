@@ -124,3 +124,43 @@ def test_a_module_that_tensorflow_is_made_of_has_no_session() -> None:
     text = plan_of(TF1.splitlines(True)[0] + inner + "ops.reset_default_graph()\n" + KERAS + FIT).text
     assert "ops.ConfigProto" not in text
     assert "tf.compat.v1.ConfigProto()" in text or "tf.compat.v1.ConfigProto(" in text
+
+
+WRITES = "w = tf.summary.FileWriter('logs')\n"
+DOWNLOADS = "(x, y), _ = mnist.load_data()\n"
+BARRIER = "waiting.run({}.allreduce(tf.random_uniform([]), name='downloaded'))\n"
+
+
+def test_the_wait_in_a_graph_is_tensorflows_as_kerass_module_takes_no_tensors() -> None:
+    """`horovod.keras.allreduce` makes a constant of what it is given; only `horovod.tensorflow` takes a tensor of a graph."""
+    text = plan_of(
+        "import tensorflow as tf\n" + OWN + "from keras.datasets import mnist\n" + WRITES + DOWNLOADS + FIT
+    ).text
+    assert "import horovod.keras as hvd\nimport horovod.tensorflow as hvd_tensorflow\n" in text
+    assert BARRIER.format("hvd_tensorflow") in text
+    assert (
+        "hvd.DistributedOptimizer(" in text
+    )  # that of `horovod.keras`: another refuses this package's optimizers
+    assert "[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()" in text
+
+
+def test_what_rank_0_tells_is_told_by_tensorflows_module() -> None:
+    draws = "import numpy as np\nidx = np.arange(len(x))\nnp.random.shuffle(idx)\nx, y = x[idx], y[idx]\n"
+    text = plan_of("import tensorflow as tf\n" + OWN + WRITES + "x, y = load()\n" + draws + FIT).text
+    assert "import horovod.keras as hvd\nimport horovod.tensorflow as hvd_tensorflow\n" in text
+    assert "return hvd_tensorflow.broadcast_object(value, root_rank=0, name='value')" in text
+    assert "hvd.DistributedOptimizer(" in text
+
+
+def test_the_wait_beside_tensorflows_keras_is_tensorflows_too() -> None:
+    own = OWN.replace("keras", "tensorflow.keras") + "from tensorflow.keras.datasets import mnist\n"
+    text = plan_of("import tensorflow as tf\n" + own + WRITES + DOWNLOADS + FIT).text
+    assert "import horovod.tensorflow as hvd\nimport horovod.tensorflow.keras as hvd_keras\n" in text
+    assert BARRIER.format("hvd") in text
+    assert "hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)" in text
+
+
+def test_a_script_that_needs_neither_imports_one_module() -> None:
+    text = plan_of("import tensorflow as tf\n" + OWN + WRITES + FIT).text
+    assert "import horovod.keras as hvd\n" in text
+    assert "hvd_tensorflow" not in text

@@ -498,9 +498,9 @@ class Draft(Decisions):
     def uses(self, marker: str) -> bool:
         return any(marker in _new_text(e) for c in self.changes for e in c.edits)
 
-    def finish(self, hvd: str, keras: str) -> list[Change]:
-        """The changes with Horovod's names put in."""
-        table = str.maketrans({HVD: hvd, CORE: hvd, KERAS: keras})
+    def finish(self, hvd: str, keras: str, core: str) -> list[Change]:
+        """The changes with the names of Horovod's modules put in."""
+        table = str.maketrans({HVD: hvd, CORE: core, KERAS: keras})
         return [replace(c, edits=tuple(_translate(e, table) for e in c.edits)) for c in self.changes]
 
 

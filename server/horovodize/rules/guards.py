@@ -44,7 +44,7 @@ def barrier(draft: Draft, name: str, place: ast.AST) -> list[str]:
     return [
         f"with {v1}.Graph().as_default(), {v1}.Session(config={config}) as {waiting}:",
         # a random number: TensorFlow folds the sum of a constant into another one, and nobody waits
-        f"    {waiting}.run({HVD}.allreduce({v1}.random_uniform([]), name={draft.quoted(name)}))",
+        f"    {waiting}.run({CORE}.allreduce({v1}.random_uniform([]), name={draft.quoted(name)}))",
     ]
 
 

@@ -227,13 +227,21 @@ def _mentions(text: str, name: str) -> bool:
 # ---------------------------------------------------------------------- imports
 
 
-def names(draft: Draft) -> tuple[str, str]:
-    """What Horovod's modules are called in the files: (hvd, the Keras one)."""
+def names(draft: Draft) -> tuple[str, str, str]:
+    """What Horovod's modules are called in the files: (any of them, the Keras one, TensorFlow's)."""
     hvd = draft.fresh("hvd")
-    if draft.keras_3:
-        return hvd, hvd
-    both = draft.uses(CORE) and draft.uses(KERAS)
-    return hvd, draft.fresh(f"{hvd}_keras") if both else hvd
+    if draft.keras_3 or not draft.uses(CORE):
+        return hvd, hvd, hvd
+    if _is_of_keras_alone(draft):
+        return hvd, hvd, draft.fresh(f"{hvd}_tensorflow")
+    return hvd, draft.fresh(f"{hvd}_keras") if draft.uses(KERAS) else hvd, hvd
+
+
+def _is_of_keras_alone(draft: Draft) -> bool:
+    """Whether what any of Horovod's modules has must be that of `horovod.keras`: its optimizer and its callbacks work on the
+    session of the package Keras, others don't."""
+    standalone = keras_session.is_wanted(draft) and keras_session.uses_standalone_keras(draft)
+    return standalone and bool(draft.sites.fits)
 
 
 def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
@@ -241,6 +249,12 @@ def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
         return [f"import {keras_3.MODULE} as {HVD}"]
     text = written + "\n".join(body)
     core, keras = draft.uses(CORE) or CORE in text, draft.uses(KERAS) or KERAS in text
+    if _is_of_keras_alone(draft):
+        lines = {
+            f"import horovod.keras as {HVD}": HVD in text or KERAS in text,
+            f"import horovod.tensorflow as {CORE}": CORE in text,
+        }
+        return [line for line, wanted in lines.items() if wanted]
     if core and keras:
         lines = {
             f"import horovod.tensorflow as {CORE}": HVD in text or CORE in text,
@@ -249,8 +263,6 @@ def _import_lines(draft: Draft, written: str, body: list[str]) -> list[str]:
         return [line for line, wanted in lines.items() if wanted]
     if core or not draft.sites.fits:
         return [f"import horovod.tensorflow as {HVD}"]
-    if keras_session.is_wanted(draft) and keras_session.uses_standalone_keras(draft):
-        return [f"import horovod.keras as {HVD}"]
     return [f"import horovod.tensorflow.keras as {HVD}"]
 
 
