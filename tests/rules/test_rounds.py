@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .dividing import TAPE
 from .pairs import plan_of
 
 NETS = """\
@@ -89,3 +90,66 @@ def test_a_number_beside_batches_counts_the_turns_of_a_rank(zipped: str, fed: st
     assert f"for i, x in {after}:" in text
     if "range(total //" in after:
         assert "if i % max(1, 1000 // hvd.size()) == 0 and hvd.rank() == 0:" in text
+
+
+EPOCH = """\
+{noise}
+K = int(np.load("k.npy"))
+def epoch(repeats):
+    for turn in range(1000):
+        idx = np.random.randint(0, len(a), 16)
+        rows, targets = a[idx], b[idx]
+        for _ in range({times}):
+            z = {draw}(16)
+            step(rows, targets + z)
+{more}
+for e in range(10):
+    epoch(K)
+"""
+SECOND = "        for _ in range(repeats):\n            z = {draw}(16)\n            step(rows + z, targets)\n"
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "return np.random.uniform(-1.0, 1.0, size=(n, 4))",
+        "return np.random.normal(size=(n, 4)).astype('float32')",
+        "return tf.random.normal((n, 4))",
+        "z = np.random.randn(n, 4)\n    return z",
+        "if n > 4:\n        return np.random.uniform(size=(n, 4))\n    return np.random.normal(size=(n, 4))",
+    ],
+)
+@pytest.mark.parametrize("times", ["K", "repeats"])
+@pytest.mark.parametrize("draw", ["random_vector", "sample_z"])
+def test_what_draws_only_noise_is_no_loop_over_data(noise: str, times: str, draw: str) -> None:
+    source = EPOCH.format(noise=f"def {draw}(n):\n    {noise}", times=times, draw=draw, more="")
+    text = plan_of(TAPE + source).text
+    assert "for turn in range(1000 // hvd.size()):" in text
+    assert f"for _ in range({times}):" in text  # each batch is learnt from as often as alone
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "return a[np.random.randint(0, 9, n)]",  # rows
+        "return np.random.normal(a[0], 1.0, (n, 4))",  # around rows
+        "return tf.random.normal((n, 4), a[0])",
+        "return draws(n)",  # of something that can't be seen
+    ],
+)
+def test_a_near_miss_may_draw_rows(noise: str) -> None:
+    source = EPOCH.format(
+        noise=f"def random_vector(n):\n    {noise}", times="K", draw="random_vector", more=""
+    )
+    source = source.replace("        idx = np.random.randint(0, len(a), 16)\n", "").replace(
+        "a[idx], b[idx]", "a, b"
+    )
+    assert "for _ in range(max(1, K // hvd.size())):" in plan_of(TAPE + source).text
+
+
+def test_loops_that_take_turns_in_a_function_that_a_loop_below_calls_are_rounds() -> None:
+    source = EPOCH.format(noise="", times="K", draw="random_batch", more=SECOND.format(draw="random_batch"))
+    text = plan_of(TAPE + source.replace("rows, targets = a[idx], b[idx]", "rows, targets = data.get()")).text
+    assert "for _ in range(K):" in text
+    assert "for _ in range(repeats):" in text
+    assert "for turn in range(1000 // hvd.size()):" in text

@@ -15,6 +15,7 @@ from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.comparisons import faced
 from horovodize.summary.dataset_methods import ONCE
+from horovodize.summary.drawn_noise import gives_noise
 from horovodize.summary.gathered_in_turns import is_gathered_around
 from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
@@ -143,11 +144,12 @@ class Feeding:
         """The next loop around one that only counts how often a step is repeated: where several such loops take turns in it
         (`for _ in range(k): …` for the generator, then for its critic), how often each does is a proportion that stays, and
         the loop around counts the rounds. How many batches there are is counted by dividing something, or by a length."""
-        if not around or self.is_over_data(loop) or isinstance(loop, ast.While):
+        # those of its function: a loop that calls the function may stand further down
+        enclosing = [o for o in around if self.syntax.inside(loop, o)]
+        if not enclosing or self.is_over_data(loop) or isinstance(loop, ast.While):
             return []
-        nearest = max(around, key=lambda o: (o.lineno, o.col_offset))
-        inside = self.syntax.inside(loop, nearest)
-        return [nearest] if inside and not self._is_by_rows(loop) and self._counts(nearest) else []
+        nearest = max(enclosing, key=lambda o: (o.lineno, o.col_offset))
+        return [nearest] if not self._is_by_rows(loop) and self._counts(nearest) else []
 
     def _is_by_rows(self, loop: ast.For | ast.AsyncFor) -> bool:
         """Whether a loop counts batches: by a quotient, or a length."""
@@ -203,7 +205,7 @@ class Feeding:
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
             goes_on = (isinstance(loop, ast.While) or not small) and selects_as_it_goes_on(self, loop)
-            if goes_on or (not small and self._draws(loop)):
+            if goes_on or (not small and self._draws_rows(loop)):
                 return loop
             if fallback is None and not small and self._counts(loop):
                 fallback = loop
@@ -306,6 +308,10 @@ class Feeding:
     def _draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
         return any(map(self.is_drawn, self.calls_in(loop)))
+
+    def _draws_rows(self, loop: Loop) -> bool:
+        """The same, and not only noise: `z = sample_z(16)` of a function that draws it."""
+        return any(self.is_drawn(c) and not gives_noise(self.module, c) for c in self.calls_in(loop))
 
     def is_drawn(self, n: ast.AST) -> bool:
         """Whether something is a call that gives another batch each time: `next(it)`, a random one."""
