@@ -172,3 +172,45 @@ def test_a_factor_of_the_divisor(divisor: str) -> None:
     loop = "for i in range({}):\n    total += step(*draw())\nprint(total / ({}))\n"
     after = loop.format(N("n"), divisor.replace("n * 8", f"{N('n')} * 8").replace("8 * n", f"8 * {N('n')}"))
     check(TAPE + "from feeds import draw\ntotal = 0.0\n", loop.format("n", divisor), after)
+
+
+SUMMED = "for e in range(9):\n    for i in range(30):\n        {sum} += step(a[i:i + 1], b[i:i + 1])\n{after}"
+
+
+@pytest.mark.parametrize(
+    ("sum_", "after"),
+    [
+        ("h['loss'][e]", "    h['loss'][e] /= {n}\n"),
+        ("h['loss'][e]", "    print(h['loss'][e] / {n})\n"),
+        ("h['loss'][e]", "    for key in ['loss']:\n        h[key][e] /= {n}\n"),
+        ("losses[-1]", "    losses[-1] /= {n}\n"),
+        ("sums[0]", "    sums /= {n}\n"),
+        ("sums[0]", "    print(sums / {n})\n"),
+        ("run.total", "    print(run.total / {n})\n"),
+        ("h['loss'][e]", "    h['best'] = h['loss'][e] / {n}\n"),
+    ],
+)
+def test_sums_in_fields_and_items(sum_: str, after: str) -> None:
+    text = plan_of(TAPE + SUMMED.format(sum=sum_, after=after.format(n=30))).text
+    assert after.format(n="max(1, 30 // hvd.size())") in text
+
+
+@pytest.mark.parametrize(
+    ("sum_", "after"),
+    [
+        ("h['loss'][e]", "    h['val'][e] /= 30\n"),  # another item
+        ("h['loss'][e]", "    for key in ['loss', 'val']:\n        h[key][e] /= 30\n"),  # others with it
+        ("h['loss'][e]", "    for key in names:\n        h[key][e] /= 30\n"),  # which can't be seen
+        ("h['loss'][e]", "    h['loss'][e] /= 31\n"),  # another number
+        (
+            "h['loss'][e]",
+            "    h['loss'][e] = 0\n    for j in range(30):\n        h['loss'][e] += test(j)\n    h['loss'][e] /= 30\n",
+        ),  # a later sum of that name, over all rows
+        ("run.total", "    run.total = measure()\n    keep(run.total / 30)\n"),
+        ("run.total", "    print(run.other / 30)\n"),
+        ("sums[0]", "    print(other / 30)\n"),
+    ],
+)
+def test_what_is_no_such_sum_stays(sum_: str, after: str) -> None:
+    text = plan_of(TAPE + SUMMED.format(sum=sum_, after=after)).text
+    assert after in text

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, named_tests
+from horovodize.rules import counted, named_tests, summed_items
 from horovodize.rules.decisions import Divided, OfAll, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
@@ -239,7 +239,7 @@ def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> b
     counters, counted_for_all = draft.facts.counters, draft.facts.counters.of_rows
     if any(isinstance(n.ctx, ast.Load) and counters.of(n) in counted_for_all for n in read):
         return False  # a count of the rows of all ranks
-    return any(
+    return summed_items.is_one(draft, driver, what, sums) or any(
         isinstance(n.ctx, ast.Store)
         or any(draft.syntax.inside(b.statement, driver.loop) for b in draft.module.scopes.reaching(n))
         for n in read
@@ -349,9 +349,13 @@ def _examples(draft: Draft, steps: ast.expr) -> list[str]:
 
 
 def _sums(driver: Driver) -> set[str]:
-    """The names that a loop adds something to."""
+    """What a loop adds something to, as it is written: names, fields, items."""
     sums = (added(n) for s in driver.loop.body for n in ast.walk(s))
-    return {s.target.id for s in sums if s is not None and isinstance(s.target, ast.Name)}
+    return {
+        ast.unparse(s.target)
+        for s in sums
+        if s is not None and isinstance(s.target, (ast.Name, ast.Attribute, ast.Subscript))
+    }
 
 
 def _same(draft: Draft, e: ast.expr, count: str) -> bool:
