@@ -18,7 +18,7 @@ NOTE = "this pipeline can't be divided where it is made: every rank trains on al
         (
             "held = [iter(ds.repeat()), iter(ds)]\n",
             "next(held[0])",
-            "held = [iter(shard_dataset(ds).repeat()), iter(ds)]",
+            "held = [iter(ds.repeat().shard(hvd.size(), hvd.rank())), iter(ds)]",
         ),
         (
             "held = (iter(ds.repeat()), iter(ds))\n",

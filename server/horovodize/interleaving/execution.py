@@ -305,7 +305,7 @@ def begins_horovod(facts: Facts, test: ast.expr, answer: bool) -> bool:
 
 
 def is_set_apart(choice: Choice, everyone: Sequence[ByRank]) -> bool:
-    """Whether what leads to a collective or out of a block is decided by something that some ranks alone have set anew."""
+    """Whether what leads to a collective or out of a block is decided by something that some ranks alone have set again."""
     if not choice.holds & (Holds.COLLECTIVE | Holds.ENDS) or Holds.EQUALS in choice.holds:
         return False  # `if step == 1:`, before a broadcast: that is asked before anything is set
     known = [by_rank.set_by(choice.test) for by_rank in everyone]

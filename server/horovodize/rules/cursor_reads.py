@@ -77,6 +77,7 @@ def _ask_of_made(draft: Draft, loop: Loop, cursor: Cursor, name: str, rule: str,
 
 def _reads(draft: Draft, loop: Loop, cursor: Cursor) -> Iterator[ast.Name]:
     """The places in a loop's body that read a cursor, neither to select by it nor to move it on."""
+    variables = draft.facts.feeding.variables
     aside = {n for m in cursor.uses.made for n in walk(m.statement)}
     aside |= {n for told in cursor.uses.told for n in walk(told.call)}
     aside |= {*cursor.uses.selecting, *cursor.ends}
@@ -85,7 +86,7 @@ def _reads(draft: Draft, loop: Loop, cursor: Cursor) -> Iterator[ast.Name]:
         if moved is not None and ast.unparse(moved.target) == cursor.name:
             aside |= set(walk(statement))
     for n in (n for s in loop.body for n in walk(s)):
-        is_read = isinstance(n, ast.Name) and n.id == cursor.name and isinstance(n.ctx, ast.Load)
+        is_read = isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and variables.of(n) == cursor.name
         if is_read and isinstance(n, ast.Name) and n not in aside:
             around = (n, *(a for a in draft.syntax.ancestors(n) if isinstance(a, ast.expr)))
             if not any(draft.was(a, Decided) for a in around):
