@@ -172,6 +172,16 @@ with tf.Session() as session:
         ("feed = {x: batch}\nif i % 50 == 0:\n    feed[w] = 2.0\nsession.run(train, feed)", True),
         ("k = 1.0\nif i % 50 == 0:\n    k = 2.0\nsession.run(train, {x: batch, w: k})", True),
         ("if i % 50 == 0:\n    k = k * 0.9\nsession.run(train, {x: batch, w: k})", False),
+        (  # shown, and made again for the step
+            "if i % 50 == 0:\n    z = np.zeros(16)\n    z[3] = 1\n    session.run(shown, {x: rows, w: z})\n"
+            "    plt.savefig('p.png')\n"
+            "z = np.random.rand(16)\nsession.run(train, {x: batch, w: z})",
+            False,
+        ),
+        (
+            "z = np.zeros(16)\nif i % 50 == 0:\n    z[3] = 1\nsession.run(train, {x: batch, w: z})",
+            True,
+        ),
         (
             "fetched = {'t': train}\nif i % 50 == 0:\n    fetched['s'] = shown\nsession.run(fetched, {x: batch})",
             False,

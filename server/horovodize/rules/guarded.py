@@ -56,12 +56,19 @@ def _makes_loss_of_turn(draft: Draft, test: ast.expr) -> bool:
 
 
 def _is_fed(draft: Draft, settings: list[ast.Assign | ast.AugAssign]) -> bool:
-    """Whether a session's run that trains is fed what is set: `feed[weight] = 2.0`."""
+    """Whether a session's run that trains is fed what is set: `feed[weight] = 2.0`, and not set again before."""
     after = [run.call for run in draft.sites.graph.trainings if position(run.call) > position(settings[0])]
     fed = [e for call in after for e in arguments(call)[1:]]
     made_of = set(draft.values.depends(fed, _FETCHED)) if fed else set()
-    names = {n.id for n in made_of if isinstance(n, ast.Name)}
-    return any(name.partition("[")[0] in names for s in settings for name in _targets(s))
+    given = {b.statement for n in made_of if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n)}
+    return any(given & {s, *_begun(draft, s)} for s in settings)
+
+
+def _begun(draft: Draft, setting: ast.Assign | ast.AugAssign) -> set[ast.AST]:
+    """Where what a setting changes a part of was made: `feed = {…}` of `feed[weight] = 2.0`."""
+    targets = setting.targets if isinstance(setting, ast.Assign) else [setting.target]
+    whole = [t.value for t in targets if isinstance(t, ast.Subscript)]
+    return {b.statement for n in whole if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n)}
 
 
 def _nodes(block: list[ast.stmt]) -> list[ast.AST]:
