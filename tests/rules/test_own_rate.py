@@ -120,3 +120,67 @@ def test_a_variable_that_is_the_rate_is_multiplied_where_it_begins_and_once(valu
     assert "lr = tf.Variable(0.01 * hvd.size(), trainable=False)\n" in text
     assert "lr.assign(lr * 0.5 * hvd.size())" not in text
     assert text.count("1e-5 * hvd.size()") == ("1e-5" in value)
+
+
+HANDED = """\
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import backend as K
+x = np.load('x.npy')
+table = {{3: 0.05, 6: 0.01}}
+def decide(epoch, lr):
+    if epoch in table:
+        return table[epoch]
+    {returns}
+class Own(tf.keras.callbacks.Callback):
+    def __init__(self, schedule=None):
+        super().__init__()
+        self.schedule = schedule
+    def on_epoch_begin(self, epoch, logs=None):
+        lr = float(K.get_value(self.model.optimizer.lr))
+        K.set_value(self.model.optimizer.lr, {value})
+model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse')
+model.fit(x, x, batch_size=10, epochs=30, callbacks=[Own({given})])
+{more}
+"""
+
+
+def handed(value: str, returns: str = "return lr", given: str = "", more: str = "") -> str:
+    return plan_of(HANDED.format(value=value, returns=returns, given=given, more=more)).text
+
+
+@pytest.mark.parametrize(
+    ("value", "given"), [("decide(epoch, lr)", ""), ("self.schedule(epoch, lr)", "decide")]
+)
+def test_a_function_that_gives_the_rate_it_is_told_or_another_one(value: str, given: str) -> None:
+    """It was left, and set a rate for one rank: `schedule` of TensorFlow's guide to callbacks."""
+    text = handed(value, given=given)
+    assert "return table[epoch] * hvd.size()\n" in text
+    assert "    return lr\n" in text
+    text = handed(value, returns="return lr * 0.5 if epoch > 3 else max(lr, 1e-5)", given=given)
+    assert "return lr * 0.5 if epoch > 3 else max(lr, 1e-5 * hvd.size())\n" in text
+
+
+def test_a_table_beside_the_rate() -> None:
+    alone = HANDED.replace("    if epoch in table:\n        return table[epoch]\n", "")
+    text = plan_of(alone.format(value="table.get(epoch, lr)", returns="return lr", given="", more="")).text
+    assert "table = {3: 0.05 * hvd.size(), 6: 0.01 * hvd.size()}\n" in text
+    read = plan_of(HANDED.format(value="table.get(epoch, lr)", returns="return lr", given="", more=""))
+    assert any("others read it, too" in c.doubt for c in read.to_confirm)
+
+
+def test_what_others_read_too_is_asked_about() -> None:
+    plan = plan_of(
+        HANDED.format(value="decide(epoch, lr)", returns="return lr", given="", more="print(decide(3, 0.1))")
+    )
+    assert any("others read it, too" in c.doubt for c in plan.to_confirm)
+    assert "return table[epoch]\n" in plan.text
+
+
+@pytest.mark.parametrize("returns", ["return 0.5", "return 0.5 if lr > 1e-4 else 1.0"])
+def test_a_factor_is_no_rate(returns: str) -> None:
+    text = handed("lr * decide(epoch, lr)", returns=returns)
+    assert "    return 0.5\n" in text or "    return 0.5 if lr > " in text
+    assert "0.5 * hvd.size()" not in text
+    assert "return table[epoch]\n" in text

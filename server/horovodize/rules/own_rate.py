@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterator
 from horovodize.rules import decays
 from horovodize.rules.decisions import Scaled
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import arguments
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, arguments
 
 _WHAT = "Multiply what the rate is compared with by the number of ranks"
 _WHAT_BESIDE = "Multiply the rate that stands beside the optimizer's own by the number of ranks"
 _BOUNDS = ("max", "min", "maximum", "minimum", "clip", "clip_by_value", "fmax", "fmin")
+_LIMIT = 400
+_MIXED = (
+    "this gives the rate that it is told, which is scaled already, or another one, which isn't, and others read it, too: "
+    "multiply that other one by `hvd.size()` where it becomes the optimizer's"
+)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _SAME = ("float", "float32", "float64", "cast", "round")
 _WHY = "This is the optimizer's own rate, which is multiplied by the number of ranks already."
@@ -94,10 +99,77 @@ def _beside(
                 yield from _beside(draft, arg, is_own, names)
         case ast.Call() if draft.names.last(e.func) in _SAME and e.args:
             yield from _beside(draft, e.args[0], is_own, names)
+        case ast.Call():
+            yield from _given(draft, e, is_own)
         case ast.BinOp(op=ast.Add() | ast.Sub()):
             yield from _beside(draft, e.left, is_own, names)
             yield from _beside(draft, e.right, is_own, names)
         case ast.BinOp(op=ast.Mult() | ast.Div()):
+            both = is_own(e.left) and is_own(e.right)
             for side in (e.left, e.right):
-                if is_own(side):
+                if is_own(side) and not (both and isinstance(side, ast.Call)):  # `lr * factor(lr)`
                     yield from _beside(draft, side, is_own, names)
+
+
+def _given(draft: Draft, call: ast.Call, is_own: Callable[[ast.expr], bool]) -> Iterator[ast.expr]:
+    """The rates that a call may give which aren't made of the optimizer's own, that it is told: what a function returns
+    besides, `return lr` or `return 0.01`; what a table holds, of `table.get(epoch, lr)`. Where others may read them, too, that
+    is asked."""
+    found = list(_of_table(draft, call) or _of_function(draft, call, is_own))
+    if found and _is_read_elsewhere(draft, call):
+        draft.ask("C5", call, _WHAT_BESIDE, _WHY, _MIXED)
+    else:
+        yield from found
+
+
+def _of_table(draft: Draft, call: ast.Call) -> list[ast.expr]:
+    """The values of a dictionary that is written out."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "get":
+        return []
+    tables = [o.node for o in draft.values.origins(call.func.value) if not o.path]
+    return [v for t in tables if isinstance(t, ast.Dict) for v in t.values]
+
+
+def _of_function(draft: Draft, call: ast.Call, is_own: Callable[[ast.expr], bool]) -> Iterator[ast.expr]:
+    for function in _functions(draft, call):
+        given = dict(zip(_parameters(draft, function), call.args, strict=False))
+        given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
+        own = {name for name, e in given.items() if is_own(e)}
+
+        def is_own_inside(e: ast.expr, own: set[str] = own) -> bool:
+            made_of = draft.values.depends([e], _LIMIT)
+            return is_own(e) or any(isinstance(n, ast.Name) and n.id in own for n in made_of)
+
+        for value in draft.values.returned(function):
+            yield from _beside(draft, value, is_own_inside, set())
+
+
+def _functions(draft: Draft, call: ast.Call) -> list[Function | ast.Lambda]:
+    """The functions of the program that a call may run: also by a name or a field that holds one."""
+    callee = draft.values.callee(call)
+    found = (
+        [callee] if callee is not None else [o.node for o in draft.values.origins(call.func) if not o.path]
+    )
+    return [f for f in found if isinstance(f, CALLABLES)]
+
+
+def _parameters(draft: Draft, function: Function | ast.Lambda) -> list[str]:
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    return names[1:] if draft.syntax.method_class(function) is not None else names
+
+
+def _is_read_elsewhere(draft: Draft, call: ast.Call) -> bool:
+    """Whether something else than a call reads the function, or the table, that it gets a rate of."""
+    names = [f.name for f in _functions(draft, call) if isinstance(f, FUNCTIONS)]
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "get"
+        and isinstance(call.func.value, ast.Name)
+    ):
+        names.append(call.func.value.id)
+    reads = [
+        n
+        for n in draft.syntax.every(ast.Name, ast.Attribute)
+        if isinstance(n.ctx, ast.Load) and (n.id if isinstance(n, ast.Name) else n.attr) in names
+    ]
+    return len(reads) > 1
