@@ -221,7 +221,13 @@ def _asked(call: ast.Call) -> ast.expr | None:
 def _is_unseen(draft: Draft, driver: Driver) -> bool:
     """Whether nothing is known of what feeds the steps of a loop: a function of a module that isn't read gives it."""
     steps = [draft.facts.steps.of(step) for step in driver.steps]
-    if {step.feed for step in steps} != {Feed.UNSEEN} or feeding(draft).next_calls(driver):
+    feeds = {step.feed for step in steps}
+    if feeding(draft).next_calls(driver):
+        return False
+    if feeds == {Feed.BATCH}:  # by its name: `helpers.make_batch(16)`
+        batches = [b for step in steps for b in step.batches]
+        return bool(batches) and all(_is_unread(draft, driver, b) for b in batches)
+    if feeds != {Feed.UNSEEN}:
         return False
     fed = [a for step in driver.steps for a in arguments(step)]
     given = [o.node for a in fed for o in draft.values.origins(a)]
@@ -231,13 +237,26 @@ def _is_unseen(draft: Draft, driver: Driver) -> bool:
     return any(draft.values.callee(c) is None and not _is_known(draft, c) for c in calls)
 
 
+def _is_unread(draft: Draft, driver: Driver, batch: ast.AST) -> bool:
+    """Whether a batch is given by a function of a module that isn't read, which is told nothing that a turn draws."""
+    if not isinstance(batch, ast.Call) or draft.values.callee(batch) is not None or _is_known(draft, batch):
+        return False
+    told = list(draft.values.depends(arguments(batch), _FAR))
+    calls = [n for n in told if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop)]
+    drawn = any(_draws_itself(draft, call) for call in calls)
+    return len(told) < _FAR and not drawn and not draft.was(batch, Shared)
+
+
 def _is_known(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call is of TensorFlow, NumPy or Python itself, or draws by its name."""
+    """Whether a call is of TensorFlow, NumPy or Python itself, or draws by its name, where the script gives no seed."""
     name = draft.names.of(call.func) or ""
     library = name.startswith(("tensorflow.", "numpy.", "random.")) or draft.module.scopes.is_builtin(
         call.func
     )
-    return library or bool(_DRAWS.search(draft.names.last(call.func)))
+    if library or not _DRAWS.search(draft.names.last(call.func)):
+        return library
+    known = draft.uniform.draws
+    return not any(known.gives_seed(c) and not known.is_undone(c) for c in draft.module.calls_of(*SEEDS))
 
 
 def _is_given_batch(draft: Draft, driver: Driver, call: ast.Call) -> bool:
