@@ -17,7 +17,7 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
 
 _RANGES = ("numpy.arange",)
 _LISTS = ("sorted", "list", "tuple")
-_ITERATORS = ("nditer", "ndenumerate", "ndindex")
+_ITERATORS = ("nditer", "ndenumerate", "ndindex", "gen_batches", "gen_even_slices")
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try, ast.Global, ast.Nonlocal, ast.Delete)
 
 # Methods that leave what they are called on as it is, whatever that is.

@@ -238,8 +238,13 @@ def _is_unseen(draft: Draft, driver: Driver) -> bool:
 
 
 def _is_unread(draft: Draft, driver: Driver, batch: ast.AST) -> bool:
-    """Whether a batch is given by a function of a module that isn't read, which is told nothing that a turn draws."""
-    if not isinstance(batch, ast.Call) or draft.values.callee(batch) is not None or _is_known(draft, batch):
+    """Whether a batch is given in a loop by a function of a module that isn't read, which is told nothing that is drawn
+    there; not by a graph's queue or iterator, of which other rules ask."""
+    if not isinstance(batch, ast.Call) or not draft.syntax.inside(batch, driver.loop):
+        return False
+    if batch in draft.sites.graph.all_runs:
+        return False
+    if draft.values.callee(batch) is not None or _is_known(draft, batch):
         return False
     told = list(draft.values.depends(arguments(batch), _FAR))
     calls = [n for n in told if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop)]
