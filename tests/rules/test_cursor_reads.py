@@ -103,3 +103,27 @@ def test_one_that_counts_the_turns_is_divided_as_a_count() -> None:
 def test_one_that_is_moved_by_an_assignment_is_not_read_there() -> None:
     text = plan_of(HEAD + WHILE.replace("i += 32", "i = i + 32").format("pass")).text
     assert "    i = i + 32\n" in text
+
+
+CHOSEN = (
+    "i = 0\nfor k in range(200):\n    if i + 32 < len(x):\n        {}\n    else:\n        {}\n"
+    "    step(a, b)\n    i += 32\n"
+)
+
+
+def test_which_rows_a_rank_selects_goes_by_its_own_cursor() -> None:
+    plan = plan_of(HEAD + CHOSEN.format("a, b = x[i : i + 32], y[i : i + 32]", "a, b = x[i:], y[i:]"))
+    assert (
+        "    if own_i + 32 < len(x):\n        a, b = x[own_i : own_i + 32], y[own_i : own_i + 32]\n"
+        in plan.text
+    )
+    assert plan.sure
+
+
+def test_what_happens_beside_the_selection_goes_by_all_rows() -> None:
+    plan = plan_of(
+        HEAD
+        + CHOSEN.format("a, b = x[i : i + 32], y[i : i + 32]\n        kept.append(1)", "a, b = x[i:], y[i:]")
+    )
+    assert "own_i + 32 < len(x)" not in plan.text
+    assert any("move `i` on size() times more slowly" in c.doubt for c in plan.to_confirm)

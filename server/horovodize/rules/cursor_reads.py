@@ -30,6 +30,8 @@ from horovodize.summary.syntax import Loop, is_one
 
 _WHAT = "Let it happen as often for the rows that are seen"
 _WHY = "A rank's turns move this on size() times more slowly through the rows."
+_WHICH = "Let it go by the rank's own rows"
+_WHY_WHICH = "It decides which rows of its own a rank selects."
 _ASKED = (
     "each rank's turns move `{name}` on size() times more slowly, and this reads it in a way that isn't followed: let it read "
     "`{name} * {ranks}`, which may step over a number"
@@ -43,9 +45,11 @@ def _asked(name: str, ranks: str) -> str:
     return _ASKED.format(name=name, ranks="hvd.size()" if ranks == SIZE else ranks)
 
 
-def as_all(draft: Draft, loop: Loop, cursor: Cursor, rule: str, ranks: str) -> None:
-    """Lets a loop read a cursor as that of all ranks. One that goes on by one counts the turns, which G5 sees to.
+def as_all(draft: Draft, loop: Loop, cursor: Cursor, own: str, rule: str, ranks: str) -> None:
+    """Lets a loop read a cursor as that of all ranks, or as a rank's own where that says which rows it selects. One that goes
+    on by one counts the turns, which G5 sees to.
 
+    own:   the name of a rank's own
     ranks: how many share the turns, as text"""
     if cursor.step is None or is_one(cursor.step):
         return
@@ -54,6 +58,9 @@ def as_all(draft: Draft, loop: Loop, cursor: Cursor, rule: str, ranks: str) -> N
         test = _test_of(draft, read)
         if test is None:
             _in_formula(draft, loop, cursor, read, rule, ranks)
+        elif _says_which(draft, cursor, test):
+            if in_place(draft.module, read) and draft.decide(read, OfAll(rule)):
+                draft.change(rule, read, _WHICH, _WHY_WHICH, [Edit(draft.module.span(read), own)])
         elif not _leaves(draft, test) and not _in_test(draft, loop, cursor, read, rule, ranks):
             if test not in asked and not only_shows(draft, test):
                 asked.add(test)
@@ -103,6 +110,21 @@ def _test_of(draft: Draft, read: ast.Name) -> ast.expr | None:
             return None
         child = a
     return None
+
+
+def _says_which(draft: Draft, cursor: Cursor, test: ast.expr) -> bool:
+    """`if i + 32 < n: batch = x[i : i + 32]`, `else: batch = x[i:]`: whether both arms of a test only select by the cursor."""
+    decision = draft.syntax.parent[test]
+    if isinstance(decision, ast.IfExp):
+        arms: list[list[ast.AST]] = [list(walk(decision.body)), list(walk(decision.orelse))]
+    elif isinstance(decision, ast.If):
+        arms = [[n for s in arm for n in walk(s)] for arm in (decision.body, decision.orelse)]
+        if not all(isinstance(s, ast.Assign) for s in (*decision.body, *decision.orelse)):
+            return False
+    else:
+        return False
+    selecting = set[ast.AST](cursor.uses.selecting)
+    return all(any(n in selecting for n in arm) for arm in arms)
 
 
 def _leaves(draft: Draft, test: ast.expr) -> bool:

@@ -82,8 +82,8 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
         Edit(place, _within(test, read[0], later)),
     ]
     draft.change(rule, test, DIVIDE_STEPS, WHY, edits)
-    _select(draft, loop, cursors, rule, ranks)
-    cursor_reads.as_all(draft, loop, cursor, rule, ranks)
+    owns = _select(draft, loop, cursors, rule, ranks)
+    cursor_reads.as_all(draft, loop, cursor, owns[cursor.name], rule, ranks)
     return True
 
 
@@ -115,9 +115,9 @@ def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str
         ranks = draft.fresh("ranks")
         line = f"{ranks} = min({SIZE}, max(1, {counted}))"
         draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
-    _select(draft, driver.loop, cursors, rule, ranks)
+    owns = _select(draft, driver.loop, cursors, rule, ranks)
     for cursor in cursors:
-        cursor_reads.as_all(draft, driver.loop, cursor, rule, ranks or SIZE)
+        cursor_reads.as_all(draft, driver.loop, cursor, owns[cursor.name], rule, ranks or SIZE)
 
 
 def select_beside(draft: Draft, driver: Driver, rule: str) -> None:
@@ -138,10 +138,15 @@ def _is_tested(draft: Draft, use: ast.AST) -> bool:
     return any(isinstance(a, ast.Compare) for a in around)
 
 
-def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str, by: str = "") -> None:
-    """`by`: what each rank selects by, as text; else what follows from how many ranks share the turns."""
+def _select(
+    draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: str, by: str = ""
+) -> dict[str, str]:
+    """Lets a rank select by cursors of its own; their names, by those of the cursors.
+
+    by: what each rank selects by, as text; else what follows from how many ranks share the turns"""
+    owns = dict[str, str]()
     for cursor in cursors:
-        own = own_numbers.name(draft, cursor.name, loop.body[0])
+        own = owns[cursor.name] = own_numbers.name(draft, cursor.name, loop.body[0])
         turns = f"{RANK} % {ranks}" if ranks else RANK
         if ranks and not is_one(cursor.step):
             turns = f"({turns})"
@@ -155,6 +160,7 @@ def _select(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str, ranks: s
         ]
         place = next(iter((*cursor.uses.selecting, *(t.call for t in cursor.uses.told))), loop)
         draft.change(rule, place, _WHAT, WHY, edits, decision=Decision.SHARED)
+    return owns
 
 
 def _end(draft: Draft, cursor: Cursor, own: str) -> str:
