@@ -133,3 +133,26 @@ def test_a_number_is_met_once_in_each_cycle(times: int, every: int) -> None:
     for rest in (0, 3, every - 1):
         met = [(rest - turn * times) % every < times for turn in range(every * 6)]
         assert sum(met) == 6 * times
+
+
+@pytest.mark.parametrize("goes_on", ["0 if k == 9 else k + 1", "k + 1 if k < 9 else 0"])
+def test_a_place_that_begins_again_by_a_choice_is_asked_about(goes_on: str) -> None:
+    loop = f"k = 0\nfor x, y in ds:\n    step(x, y)\n    k = {goes_on}\n    {{}}\n"
+    asked = plan_of(
+        TAPE + DATA.replace(".repeat()", "") + loop.format("if k == 0:\n        model.save_weights('w')")
+    ).to_confirm
+    assert any("where a rank's step stands among so many" in c.doubt for c in asked)
+    for other in ("print(k)", "if k == 0:\n        step(x * 2, y)"):
+        assert not any(
+            "stands among" in c.doubt
+            for c in plan_of(TAPE + DATA.replace(".repeat()", "") + loop.format(other)).to_confirm
+        )
+
+
+def test_one_that_counts_epochs_by_a_choice_is_none() -> None:
+    loop = (
+        "k = 0\nfor e in range(9):\n    for x, y in ds:\n        step(x, y)\n    k = k + 1 if k < 3 else 0\n"
+    )
+    assert not plan_of(
+        TAPE + DATA.replace(".repeat()", "") + loop + "    if k == 0:\n        model.save_weights('w')\n"
+    ).to_confirm

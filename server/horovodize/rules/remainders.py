@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, guarded, strides, thresholds, unseen_counts
-from horovodize.rules.decisions import Counted, OfAll
+from horovodize.rules.decisions import Counted, Decided, OfAll
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
@@ -28,6 +28,7 @@ def apply(draft: Draft) -> None:
         found = _remainder(assign)
         if found is None:
             _ask_of_field(draft, assign)
+            _ask_of_choice(draft, assign)
             continue
         name, whole, count, every = found
         if (step := _goes_round(draft, assign, name, count)) is not None:
@@ -119,6 +120,28 @@ def _ask_of_field(draft: Draft, assign: ast.Assign) -> None:
                 return
             if not any(guarded.is_ratio(draft, test, whole) for test in tests):
                 draft.ask("G5", assign, thresholds.WHAT, thresholds.WHY, _ASKED)
+
+
+def _ask_of_choice(draft: Draft, assign: ast.Assign) -> None:
+    """The same by a choice, `place = 0 if place == 99 else place + 1`: asked."""
+    match assign:
+        case ast.Assign(targets=[ast.Name() as name], value=ast.IfExp(body=one, orelse=other) as whole):
+            arms = (one, other)
+        case _:
+            return
+    goes_on = any(
+        isinstance(e, ast.BinOp) and isinstance(e.op, ast.Add) and ast.unparse(e) == f"{name.id} + 1"
+        for e in arms
+    )
+    if not goes_on or not any(isinstance(e, ast.Constant) for e in arms):
+        return
+    found = draft.facts.occasions.counted_at(assign)
+    if found is None or not (found[0] or found[1]) or not counted.is_by_step(draft, assign):
+        return
+    read = [test for test, _ in _tests(draft, assign, name, before=None)]
+    tests = [t for t in read if not draft.syntax.inside(t, assign) and not draft.was(t, Decided)]
+    if tests and not any(guarded.is_ratio(draft, test, whole) for test in tests):
+        draft.ask("G5", assign, thresholds.WHAT, thresholds.WHY, _ASKED)
 
 
 def _remainder(assign: ast.Assign) -> tuple[ast.Name, ast.expr, ast.expr, ast.expr] | None:
