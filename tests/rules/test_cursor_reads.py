@@ -127,3 +127,15 @@ def test_what_happens_beside_the_selection_goes_by_all_rows() -> None:
     )
     assert "own_i + 32 < len(x)" not in plan.text
     assert any("move `i` on size() times more slowly" in c.doubt for c in plan.to_confirm)
+
+
+@pytest.mark.parametrize("loop", [WHILE, TURNS])
+def test_where_something_is_put_goes_with_its_rows(loop: str) -> None:
+    text = plan_of(
+        HEAD + loop.replace("    i +=", "    out[i : i + 32] = model(x[i : i + 32])\n    i +=").format("pass")
+    ).text
+    assert "    out[own_i : own_i + 32] = model(x[own_i : own_i + 32])\n" in text
+    text = plan_of(
+        HEAD + loop.replace("    i +=", "    losses[i // 32] = float(loss)\n    i +=").format("pass")
+    ).text
+    assert "    losses[i // 32] = float(loss)\n" in text

@@ -31,7 +31,7 @@ from horovodize.summary.syntax import Loop, is_one
 _WHAT = "Let it happen as often for the rows that are seen"
 _WHY = "A rank's turns move this on size() times more slowly through the rows."
 _WHICH = "Let it go by the rank's own rows"
-_WHY_WHICH = "It decides which rows of its own a rank selects."
+_WHY_WHICH = "It belongs to the rows that the rank selects."
 _ASKED = (
     "each rank's turns move `{name}` on size() times more slowly, and this reads it in a way that isn't followed: let it read "
     "`{name} * {ranks}`, which may step over a number"
@@ -56,11 +56,13 @@ def as_all(draft: Draft, loop: Loop, cursor: Cursor, own: str, rule: str, ranks:
     asked = set[ast.AST]()
     for read in list(_reads(draft, loop, cursor)):
         test = _test_of(draft, read)
-        if test is None:
+        if _is_where(draft, read):
+            if any(n in cursor.uses.selecting for n in walk(draft.syntax.statement(read))):
+                _read_own(draft, read, own, rule)
+        elif test is None:
             _in_formula(draft, loop, cursor, read, rule, ranks)
         elif _says_which(draft, cursor, test):
-            if in_place(draft.module, read) and draft.decide(read, OfAll(rule)):
-                draft.change(rule, read, _WHICH, _WHY_WHICH, [Edit(draft.module.span(read), own)])
+            _read_own(draft, read, own, rule)
         elif not _leaves(draft, test) and not _in_test(draft, loop, cursor, read, rule, ranks):
             if test not in asked and not only_shows(draft, test):
                 asked.add(test)
@@ -110,6 +112,24 @@ def _test_of(draft: Draft, read: ast.Name) -> ast.expr | None:
             return None
         child = a
     return None
+
+
+def _read_own(draft: Draft, read: ast.Name, own: str, rule: str) -> None:
+    if in_place(draft.module, read) and draft.decide(read, OfAll(rule)):
+        draft.change(rule, read, _WHICH, _WHY_WHICH, [Edit(draft.module.span(read), own)])
+
+
+def _is_where(draft: Draft, read: ast.Name) -> bool:
+    """Whether a cursor says where something is put: `out[i : i + 32] = …`, beside the rows that it is made of;
+    `losses[i // 32] = …`, which a rank fills from its beginning on."""
+    child: ast.AST = read
+    for a in draft.syntax.ancestors(read):
+        if isinstance(a, ast.Subscript) and draft.syntax.field[child] == "slice":
+            return isinstance(a.ctx, ast.Store)
+        if isinstance(a, ast.stmt):
+            return False
+        child = a
+    return False
 
 
 def _says_which(draft: Draft, cursor: Cursor, test: ast.expr) -> bool:
