@@ -139,3 +139,12 @@ def test_where_something_is_put_goes_with_its_rows(loop: str) -> None:
         HEAD + loop.replace("    i +=", "    losses[i // 32] = float(loss)\n    i +=").format("pass")
     ).text
     assert "    losses[i // 32] = float(loss)\n" in text
+
+
+def test_a_number_that_says_where_a_rows_result_goes_is_no_result() -> None:
+    """It was taken for one, so that all ranks had to agree on the end of the loop in each turn."""
+    text = plan_of(
+        HEAD
+        + WHILE.replace("    i +=", "    out[i : i + 32] = model(x[i : i + 32])\n    i +=").format("pass")
+    ).text
+    assert "any_rank" not in text

@@ -283,7 +283,7 @@ BROKEN = [
         CALLBACKS,
         (
             ("(x_val, y_val),", "(x_val[hvd.rank()::hvd.size()], y_val[hvd.rank()::hvd.size()]),"),
-            (", hvd.callbacks.MetricAverageCallback()]", "]"),
+            (", hvd.callbacks.MetricAverageCallback(), *callbacks]", ", *callbacks]"),
         ),
         says="looks at val_loss",
     ),

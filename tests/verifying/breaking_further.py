@@ -164,8 +164,8 @@ FURTHER = [
         CALLBACKS,
         (
             (
-                ", hvd.callbacks.MetricAverageCallback()]\nhvd_callbacks += callbacks\n",
-                "]\nhvd_callbacks += [*callbacks, hvd.callbacks.MetricAverageCallback()]\n",
+                ", hvd.callbacks.MetricAverageCallback(), *callbacks]\n",
+                ", *callbacks, hvd.callbacks.MetricAverageCallback()]\n",
             ),
             ("(x_val, y_val),", "(x_val[hvd.rank()::hvd.size()], y_val[hvd.rank()::hvd.size()]),"),
         ),

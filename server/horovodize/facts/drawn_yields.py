@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from horovodize.source.nodes import names_in, walk
+from horovodize.source.nodes import names_in, names_set, walk
 from horovodize.summary.syntax import Function, Syntax, arguments
 
 _STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
@@ -59,7 +59,7 @@ def _drawn(inside: list[ast.AST], draws: Callable[[ast.Call], bool]) -> set[str]
         for n in inside:
             if isinstance(n, _STORES) and n.value is not None and _is_drawn(n.value, names, draws):
                 targets = n.targets if isinstance(n, ast.Assign) else [n.target]
-                names |= {name for t in targets for name in names_in(t)}
+                names |= {name for t in targets for name in names_set(t)}
             elif isinstance(n, (ast.For, ast.AsyncFor)) and _is_drawn(n.iter, names, draws):
                 names |= names_in(n.target)
             elif isinstance(n, ast.Expr) and isinstance(n.value, ast.Call):

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from horovodize.facts.row_counts import is_index, is_shown
-from horovodize.source.nodes import names_in, walk
+from horovodize.source.nodes import names_in, names_set, walk
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.schedules import is_from_schedule
@@ -95,7 +95,7 @@ def derived_from(loop: Loop, uses: Sequence[ast.expr]) -> set[str]:
     for _ in range(3):
         for target, value in pairs:
             if names_in(value) & found or any(u in walk(value) for u in uses):
-                found |= names_in(target)
+                found |= names_set(target)
     return found
 
 

@@ -36,3 +36,12 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 def names_in(node: ast.AST) -> set[str]:
     """The names that are written in a node."""
     return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+
+
+def names_set(target: ast.AST) -> set[str]:
+    """The names that an assignment to a target sets, or sets a part of: `out` of `out[i] = …`, not `i`."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return {name for item in target.elts for name in names_set(item)}
+    if isinstance(target, ast.Starred):
+        return names_set(target.value)
+    return names_in(target.value if isinstance(target, (ast.Subscript, ast.Attribute)) else target)
