@@ -184,3 +184,17 @@ def test_a_factor_is_no_rate(returns: str) -> None:
     assert "    return 0.5\n" in text or "    return 0.5 if lr > " in text
     assert "0.5 * hvd.size()" not in text
     assert "return table[epoch]\n" in text
+
+
+def test_a_function_that_calls_itself() -> None:
+    text = handed("decide(epoch, lr)", returns="return decide(epoch - 1, lr) * 0.9 if epoch else 0.02")
+    assert "return table[epoch]" in text
+    text = plan_of(
+        HANDED.replace("    if epoch in table:\n        return table[epoch]\n", "").format(
+            value="decide(epoch, lr)",
+            returns="return decide(epoch - 1, lr) * 0.9 if epoch else 0.02",
+            given="",
+            more="",
+        )
+    )
+    assert text.to_confirm or "0.02 * hvd.size()" in text.text

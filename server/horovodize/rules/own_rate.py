@@ -115,6 +115,8 @@ def _given(draft: Draft, call: ast.Call, is_own: Callable[[ast.expr], bool]) -> 
     """The rates that a call may give which aren't made of the optimizer's own, that it is told: what a function returns
     besides, `return lr` or `return 0.01`; what a table holds, of `table.get(epoch, lr)`. Where others may read them, too, that
     is asked."""
+    if not draft.once("rates that are given", call):
+        return  # of a function that calls itself
     found = list(_of_table(draft, call) or _of_function(draft, call, is_own))
     if found and _is_read_elsewhere(draft, call):
         draft.ask("C5", call, _WHAT_BESIDE, _WHY, _MIXED)
@@ -160,7 +162,8 @@ def _parameters(draft: Draft, function: Function | ast.Lambda) -> list[str]:
 
 def _is_read_elsewhere(draft: Draft, call: ast.Call) -> bool:
     """Whether something else than a call reads the function, or the table, that it gets a rate of."""
-    names = [f.name for f in _functions(draft, call) if isinstance(f, FUNCTIONS)]
+    functions = [f for f in _functions(draft, call) if isinstance(f, FUNCTIONS)]
+    names = [f.name for f in functions]
     if (
         isinstance(call.func, ast.Attribute)
         and call.func.attr == "get"
@@ -171,5 +174,6 @@ def _is_read_elsewhere(draft: Draft, call: ast.Call) -> bool:
         n
         for n in draft.syntax.every(ast.Name, ast.Attribute)
         if isinstance(n.ctx, ast.Load) and (n.id if isinstance(n, ast.Name) else n.attr) in names
-    ]
+        and not any(draft.syntax.inside(n, f) for f in functions)
+    ]  # fmt: skip
     return len(reads) > 1
