@@ -33,6 +33,7 @@ def text(turn: str, begin: int = 0) -> str:
         ("step(a, b)\nn += 1\nif n == 5:\n    step(a, b, 2.0)\n    n = 0", 0),
         ("step(a, b)\nn += 1\nif n >= k:\n    n = 0\n    step(a, b, 2.0)", 0),
         ("step(a, b)\nn += 1\nif n < 5:\n    continue\nn = 0\nstep(a, b, 2.0)", 0),
+        ("step(a, b)\nn += 1\nif n >= k:\n    step(a, b, 2.0)\n    w, n = 1.0, 0", 0),
         ("step(a, b)\nn -= 1\nif n == 0:\n    step(a, b, 2.0)\n    n = 5", 5),
         ("n += 1\nif n == 5:\n    step(a, b, 2.0)\n    n = 0\nelse:\n    step(a, b)", 0),
     ],
@@ -50,6 +51,10 @@ def test_a_count_that_begins_again_with_another_update(turn: str, begin: int) ->
         (
             "step(a, b)\nn += 1\nif n == 100:\n    model.save_weights('w')\n    n = 0",
             "if n == max(1, 100 // hvd.size())",
+        ),
+        (
+            "step(a, b)\nn += 1\nif n == 10:\n    model.save_weights('w')\n    w, n = 1.0, 0",
+            "if n == max(1, 10 // hvd.size())",
         ),
         ("step(a, b)\nn += 1\nif n == 10:\n    break", "if n == max(1, 10 // hvd.size()):"),
         (

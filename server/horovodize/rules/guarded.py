@@ -11,6 +11,7 @@ from horovodize.rules.ever_set import ever_set
 from horovodize.rules.target_networks import losses_of
 from horovodize.source.nodes import walk
 from horovodize.summary.augmented import augmented
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments, position
 from horovodize.summary.turn_picks import picked_by
 
@@ -113,8 +114,10 @@ def is_cycle_of_events(draft: Draft, number: ast.expr) -> bool:
     text, home = ast.unparse(number), draft.syntax.function(number)
     if not isinstance(decision, ast.If) or not draft.syntax.inside(number, decision.test):
         return False
-    begun = [n for n in _nodes(decision.body) if isinstance(n, ast.Assign) and text in _targets(n)]
-    if not any(isinstance(n.value, ast.Constant) for n in begun) or not _begins_again(draft, number):
+    begun = [
+        b for b in ever_set(draft, number) if any(draft.syntax.inside(b.statement, s) for s in decision.body)
+    ]
+    if not any(isinstance(_given(b), ast.Constant) for b in begun) or not _begins_again(draft, number):
         return False
     read = (n for n in draft.syntax.every(ast.If) if draft.syntax.function(n) is home)
     tests = [n.test for n in read if any(ast.unparse(part) == text for part in walk(n.test))]
@@ -139,10 +142,19 @@ def _begins_again(draft: Draft, number: ast.expr) -> bool:
     ]
     plain = (ast.Constant, ast.Name, ast.Attribute)
     return any(
-        b.kind == "assign" and isinstance(b.value, plain) and draft.syntax.inside(b.statement, loop)
+        b.kind == "assign" and isinstance(_given(b), plain) and draft.syntax.inside(b.statement, loop)
         for b in bound
         for loop in moved
     )
+
+
+def _given(b: Binding) -> ast.expr | None:
+    """What a name is set to, also as one of several: `0` of `losses, n = [], 0`."""
+    value = b.value
+    for place in b.path:
+        whole = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+        value = whole[place] if 0 <= place < len(whole) else None
+    return value
 
 
 def _sets_turns(draft: Draft, test: ast.expr) -> bool:
