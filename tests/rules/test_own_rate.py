@@ -181,20 +181,15 @@ def test_what_others_read_too_is_asked_about() -> None:
 @pytest.mark.parametrize("returns", ["return 0.5", "return 0.5 if lr > 1e-4 else 1.0"])
 def test_a_factor_is_no_rate(returns: str) -> None:
     text = handed("lr * decide(epoch, lr)", returns=returns)
-    assert "    return 0.5\n" in text or "    return 0.5 if lr > " in text
+    assert f"    {returns}\n" in text
     assert "0.5 * hvd.size()" not in text
     assert "return table[epoch]\n" in text
 
 
 def test_a_function_that_calls_itself() -> None:
-    text = handed("decide(epoch, lr)", returns="return decide(epoch - 1, lr) * 0.9 if epoch else 0.02")
-    assert "return table[epoch]" in text
-    text = plan_of(
-        HANDED.replace("    if epoch in table:\n        return table[epoch]\n", "").format(
-            value="decide(epoch, lr)",
-            returns="return decide(epoch - 1, lr) * 0.9 if epoch else 0.02",
-            given="",
-            more="",
-        )
-    )
-    assert text.to_confirm or "0.02 * hvd.size()" in text.text
+    """Following it without end refused the script."""
+    alone = HANDED.replace("    if epoch in table:\n        return table[epoch]\n", "")
+    returns = "return decide(epoch - 1, lr) * 0.9 if epoch else 0.02"
+    plan = plan_of(alone.format(value="decide(epoch, lr)", returns=returns, given="", more=""))
+    assert "return decide(epoch - 1, lr) * 0.9 if epoch else 0.02 * hvd.size()\n" in plan.text
+    assert plan.sure

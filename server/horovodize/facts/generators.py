@@ -9,11 +9,12 @@ import ast
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.draws import Draws
+from horovodize.facts.exits import exits
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.kinds import Kind
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
+from horovodize.summary.syntax import CALLABLES, Function
 
 _RANGES = ("numpy.arange",)
 _LISTS = ("sorted", "list", "tuple")
@@ -52,15 +53,9 @@ class Generators:
             isinstance(s, ast.While)
             and isinstance(s.test, ast.Constant)
             and bool(s.test.value)
-            and not any(isinstance(n, ast.Break) and self._leaves(n, s) for n in walk(s))
+            and not exits(s)
             for s in function.body
-            if isinstance(function, FUNCTIONS)
         )
-
-    def _leaves(self, exit: ast.Break, loop: ast.While) -> bool:
-        """Whether a `break` is of a loop, not of one within it."""
-        loops = self.feeding.syntax.loops(exit)
-        return bool(loops) and loops[0] is loop
 
     def rows(self, function: Function) -> list[ast.expr]:
         """The numbers, lists or arrays by whose items a loop yields a row in each turn, to be divided each: of
