@@ -117,8 +117,95 @@ Trainer("state.json").train()
 def test_fields_that_were_read_are_rank_0s_also_a_count_that_the_loop_goes_on_with() -> None:
     before = PROGRAM.format(read="", decide="pass").partition("\nfor epoch")[0]
     text = plan_of(before + "\n" + FIELDS).text
-    lines = "        self.bad = hvd.broadcast_object(self.bad)\n        self.best = hvd.broadcast_object(self.best)\n"
-    assert text.index(lines) < text.index("for epoch")
+    line = "        self.bad, self.best = hvd.broadcast_object((self.bad, self.best))\n"
+    assert text.index(line) < text.index("for epoch")
+
+
+RECORD = """\
+from dataclasses import asdict, dataclass
+@dataclass
+class State:
+    best: float = 1e9
+    bad: int = 0
+    epoch: int = 0
+state = State()
+if os.path.exists("state.json"):
+    with open("state.json") as f:
+        state = State(**json.load(f))
+{loop}
+    mean = tf.keras.metrics.Mean()
+    for a, b in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(a) - b))
+        grads = tape.gradient(loss, model.trainable_variables)
+        opt.apply_gradients(zip(grads, model.trainable_variables))
+        mean.update_state(loss)
+    cur = float(mean.result())
+    state.epoch += 1
+    if cur < state.best:
+        state.best = cur
+        state.bad = 0
+    else:
+        state.bad += 1
+        if state.bad > 3:
+            break
+    json.dump(asdict(state), open("state.json", "w"))
+"""
+SENT_FIELDS = "state.bad, state.best = hvd.broadcast_object((state.bad, state.best))\n"
+
+
+@pytest.mark.parametrize("loop", ["for epoch in range(state.epoch, 20):", "while state.epoch < 20:"])
+def test_fields_of_a_record_that_is_made_of_a_file_are_rank_0s(loop: str) -> None:
+    """Only what the loop's head reads was, and the means of what ranks measure now were taken to make all of it alike."""
+    before = PROGRAM.format(read="", decide="pass").partition("\nfor epoch")[0]
+    text = plan_of(before + "\n" + RECORD.format(loop=loop)).text
+    assert SENT_FIELDS in text and "state.epoch = hvd.broadcast_object(state.epoch)\n" in text
+    assert text.index(SENT_FIELDS) < text.index(loop)
+    assert "cur = mean_over_ranks(float(mean.result()))" in text and "any_rank" not in text
+
+
+def test_fields_of_a_record_that_is_made_of_constants_stay() -> None:
+    """Near miss."""
+    before = PROGRAM.format(read="", decide="pass").partition("\nfor epoch")[0]
+    made = RECORD.format(loop="while state.epoch < 20:").replace("**json.load(f)", "best=1e3")
+    assert "broadcast_object" not in plan_of(before + "\n" + made).text
+
+
+def test_fields_that_cannot_be_set_are_not_sent() -> None:
+    """Near miss: a frozen record of settings, which nothing sets a field of. Its patience is each rank's own file's still."""
+    read = """\
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Settings:
+    patience: int = 3
+settings = Settings(**json.load(open("settings.json")))
+best, bad = 1e9, 0"""
+    decide = """\
+if cur < best:
+        best, bad = cur, 0
+    else:
+        bad += 1
+        if bad > settings.patience:
+            break"""
+    text = plan_of(PROGRAM.format(read=read, decide=decide)).text
+    assert "settings.patience = " not in text
+
+
+def test_a_dictionary_that_is_given_more_of_a_file_is_rank_0s() -> None:
+    read = """\
+state = {"best": 1e9, "bad": 0}
+if os.path.exists("state.json"):
+    state.update(json.load(open("state.json")))"""
+    decide = """\
+if cur < state["best"]:
+        state["best"], state["bad"] = cur, 0
+    else:
+        state["bad"] += 1
+    if state["bad"] > 3:
+        break
+    json.dump(state, open("state.json", "w"))"""
+    text = plan_of(PROGRAM.format(read=read, decide=decide)).text
+    assert text.index("state = hvd.broadcast_object(state)\n") < text.index("for epoch")
 
 
 @pytest.mark.parametrize(
@@ -155,8 +242,8 @@ def load_state():
     return saved["bad"], saved["best"]
 bad, best = load_state()"""
     text = plan_of(PROGRAM.format(read=read, decide=PATIENCE)).text
-    lines = "bad = hvd.broadcast_object(bad)\n", "best = hvd.broadcast_object(best)\n"
-    assert all(text.index("= load_state()") < text.index(line) < text.index("for epoch") for line in lines)
+    line = "bad, best = hvd.broadcast_object((bad, best))\n"
+    assert text.index("= load_state()") < text.index(line) < text.index("for epoch")
 
 
 CALLBACK = """\
@@ -238,7 +325,7 @@ def test_what_decides_how_a_count_goes_on_by_which_a_loop_is_left_is_rank_0s_too
     text = plan_of(
         "import os, pickle\nimport numpy as np\n" + BUILT + "sess = tf.Session()\n" + INIT + COUNTERS
     ).text
-    assert "best = from_root(best)\nwait = from_root(wait)\n" in text
+    assert "best, wait = from_root((best, wait))\n" in text
 
 
 BY_EPOCH = """\
@@ -271,7 +358,7 @@ def test_an_epoch_that_is_computed_of_a_step_that_was_read_ends_the_loop(named: 
     """Both are rank 0's: on a host without the checkpoint the step went on from 0, and the epoch with it. Nothing is asked: the
     step counts those of all ranks."""
     plan = plan_of(BY_EPOCH.format(named))
-    assert "epoch = hvd.broadcast_object(epoch)\nstep = hvd.broadcast_object(step)\n" in plan.text
+    assert "epoch, step = hvd.broadcast_object((epoch, step))\n" in plan.text
     assert "    step += hvd.size()\n    epoch = step // 40 + 1\n" in plan.text
     assert not [change for change in plan.changes if change.doubt]
 

@@ -7,8 +7,11 @@ what is counted and kept by it is, too. What is added up in a loop, `total += lo
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
+from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.over_rows import Over
+from horovodize.facts.sources import Source
 from horovodize.rules import keras_session
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import CORE, Draft
@@ -46,8 +49,23 @@ def decide_alike(draft: Draft, test: ast.expr, *, number: bool = False) -> bool:
         return False
     for m in sorted(found, key=lambda m: draft.module.span(place(m)).start):
         _average(draft, m)
-    draft.settled |= {(test, reason.where) for reason in differing(draft, test)}
-    return True
+    left = _not_measured(draft, test, found)
+    draft.settled |= {(test, reason.where) for reason in differing(draft, test) if reason not in left}
+    return not left
+
+
+def _not_measured(draft: Draft, test: ast.expr, found: Iterable[Measured]) -> set[Varies | Unknown]:
+    """The files that a test goes by and nothing does that is measured: the best loss of an earlier run, say. No mean of what
+    ranks measure now makes that the same."""
+    measured = {r for m in found for e in _measuring(m) for r in draft.uniform.reasons(e)}
+    files = {r for r in differing(draft, test) if isinstance(r, Varies) and r.kind is Source.FILES}
+    return files - measured
+
+
+def _measuring(m: Measured) -> list[ast.AST]:
+    if isinstance(m, Binding):
+        return [m.value] if m.value is not None else []
+    return [m.loop] if isinstance(m, Total) else [m]
 
 
 def average(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from horovodize.facts import class_attributes, records
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.kept import INFINITE
 from horovodize.facts.sources import Source
@@ -16,10 +17,11 @@ from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import FUNCTIONS, Loop
+from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 
 _WHAT = "Go on with what rank 0 has read on all ranks"
 _WHY = "Ranks on other hosts may have no such file, or an older one: they would decide by something else."
+_SHORT = 48  # characters that names take up together, to be sent in one line
 # What gives numbers, texts and lists of them, which can be sent: not a model, nor a generator.
 _LOADING = frozenset(
     "load loads read readline readlines loadtxt tolist list dict int float len sorted min max sum mean index count".split()
@@ -30,8 +32,11 @@ _PLAIN = (
 
 
 def agree(draft: Draft, decided: ast.expr) -> None:
-    """Sends what `decided`, in a loop, goes by and what was read before it."""
+    """Sends what `decided`, in a loop or its head, goes by and what was read before it."""
     loops = draft.syntax.loops(decided)
+    head = draft.syntax.parent[decided]
+    if isinstance(head, ast.While) and decided is head.test:
+        loops = [*loops, head] if not loops else loops
     if loops and draft.syntax.function(decided) is draft.syntax.function(loops[-1]):
         _agree(draft, decided, loops[-1])
 
@@ -59,9 +64,12 @@ def _agree(draft: Draft, decided: ast.expr, outermost: Loop) -> None:
     names = _read_by(draft, decided, outermost, found)
     if not names or found - {r for name in names for r in draft.uniform.reasons(name)}:
         return
-    for text in sorted({ast.unparse(name) for name in names}):
-        if draft.once(f"agreed {text}", outermost):
-            line = f"{text} = {from_root(draft)}({text})"
+    written = sorted({ast.unparse(name) for name in names})
+    told = [text for text in written if draft.once(f"agreed {text}", outermost)]
+    for some in [told] if len(", ".join(told)) <= _SHORT else [[text] for text in told]:
+        of = ", ".join(some)
+        line = f"{of} = {from_root(draft)}({of if len(some) == 1 else f'({of})'})"
+        if some:
             draft.change("G6", decided, _WHAT, _WHY, [draft.before(outermost, [line])])
     given = [e for name in names for e in _given_before(draft, name, outermost)]
     draft.settled |= {(e, r.where) for e in (decided, *names, *given) for r in found}
@@ -81,8 +89,28 @@ def _before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[Bi
 def _given_before(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[ast.expr]:
     """What a name is given outside of a loop, and the tests by which it is."""
     given = [b.value for b in _before(draft, name, loop) if b.value is not None]
+    given += _given_otherwise(draft, name, loop)
     around = [test.test for v in given for test, _ in draft.syntax.conditions(v) if isinstance(test, ast.If)]
     return [*given, *around]
+
+
+def _given_otherwise(draft: Draft, name: ast.Name | ast.Attribute, loop: Loop) -> list[ast.expr]:
+    """What a field is given where its object is made outside of a loop, `State(**json.load(file))`, and what a dictionary is
+    given there beside others, `state.update(json.load(file))`."""
+    if isinstance(name, ast.Attribute):
+        found = [node for node, _ in records.given(draft.module, name)]
+        found += [b.value for b in class_attributes.of_class(draft.module, name) if b.value is not None]
+        found += [k.value for c in draft.values.calls(name.value) for k in c.keywords if k.arg is None]
+    else:
+        written = ast.unparse(name)
+        added = [c for c in draft.module.calls_called("update") if ast.unparse(c.func) == f"{written}.update"]
+        found = [a for c in added for a in arguments(c)]
+    return [e for e in found if isinstance(e, ast.expr) and not draft.syntax.inside(e, loop)]
+
+
+def _can_be_set(draft: Draft, name: ast.Name | ast.Attribute) -> bool:
+    """Whether rank 0's value can be put where it is read: what the program itself sets in an object, or a name."""
+    return isinstance(name, ast.Name) or bool(draft.values.attribute_bindings(name))
 
 
 def _is_read_before(draft: Draft, reason: Varies | Unknown, loop: Loop) -> bool:
@@ -97,13 +125,15 @@ def _read_by(
     None where one holds something else, too, which can't be sent."""
     names = list[ast.Name | ast.Attribute]()
     for n in draft.values.depends([decided, *_tests_behind(draft, decided, loop)], 400):
-        is_field = isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"
+        is_field = isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
         if not (isinstance(n, ast.Name) or (is_field and isinstance(n, ast.Attribute))):
             continue
         if not draft.syntax.inside(n, loop):
             continue
         if any(found.intersection(draft.uniform.reasons(v)) for v in _given_before(draft, n, loop)):
-            if not all(can_be_sent(draft, b) for b in _before(draft, n, loop)):
+            if not all(can_be_sent(draft, b) for b in _before(draft, n, loop)) or not _can_be_set(draft, n):
+                return None
+            if not all(_is_plain(draft, e) for e in _given_otherwise(draft, n, loop)):
                 return None
             names.append(n)
     return names
