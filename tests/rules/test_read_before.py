@@ -159,9 +159,11 @@ def test_fields_of_a_record_that_is_made_of_a_file_are_rank_0s(loop: str) -> Non
     """Only what the loop's head reads was, and the means of what ranks measure now were taken to make all of it alike."""
     before = PROGRAM.format(read="", decide="pass").partition("\nfor epoch")[0]
     text = plan_of(before + "\n" + RECORD.format(loop=loop)).text
-    assert SENT_FIELDS in text and "state.epoch = hvd.broadcast_object(state.epoch)\n" in text
+    assert SENT_FIELDS in text
+    assert "state.epoch = hvd.broadcast_object(state.epoch)\n" in text
     assert text.index(SENT_FIELDS) < text.index(loop)
-    assert "cur = mean_over_ranks(float(mean.result()))" in text and "any_rank" not in text
+    assert "cur = mean_over_ranks(float(mean.result()))" in text
+    assert "any_rank" not in text
 
 
 def test_fields_of_a_record_that_is_made_of_constants_stay() -> None:

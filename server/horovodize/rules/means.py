@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.answers import Varies
 from horovodize.facts.over_rows import Over
 from horovodize.facts.sources import Source
 from horovodize.rules import keras_session
 from horovodize.rules.any_rank_test import differing
+from horovodize.rules.averaged_parts import averaged_parts
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.number_parts import leaves
 from horovodize.rules.own_measures import (
@@ -54,7 +55,7 @@ def decide_alike(draft: Draft, test: ast.expr, *, number: bool = False) -> bool:
     return not left
 
 
-def _not_measured(draft: Draft, test: ast.expr, found: Iterable[Measured]) -> set[Varies | Unknown]:
+def _not_measured(draft: Draft, test: ast.expr, found: Iterable[Measured]) -> set[Varies]:
     """The files that a test goes by and nothing does that is measured: the best loss of an earlier run, say. No mean of what
     ranks measure now makes that the same."""
     measured = {r for m in found for e in _measuring(m) for r in draft.uniform.reasons(e)}
@@ -84,7 +85,7 @@ def average(
             name = draft.module.text(b.anchor)
             edits = draft.put_after(statement, [f"{name} = {mean}({name}){times}"])
         else:
-            edits = list(Edit.around(draft.module.span(b.value), f"{mean}(", f"){times}"))
+            edits = _around(draft, b.value, times)
         draft.change(rule, statement, what, why, edits, doubt)
     return True
 
@@ -111,9 +112,16 @@ def _average(draft: Draft, measured: Measured) -> None:
             line = f"{measured.name} = {mean}({measured.name}){times}"
             draft.change(rule, measured.loop, _WHAT, _WHY, draft.put_after(measured.loop, [line]), doubt)
     elif draft.once("averaged", measured):
-        opening, closing = ("(", f"){times})") if times else ("", ")")
-        edits = Edit.around(draft.module.span(measured), f"{opening}{mean}(", closing)
-        draft.change(rule, measured, _WHAT, _WHY, edits, doubt)
+        draft.change(rule, measured, _WHAT, _WHY, _around(draft, measured, times), doubt)
+
+
+def _around(draft: Draft, measured: ast.expr, times: str) -> list[Edit]:
+    opening, closing = ("(", f"){times})") if times else ("", ")")
+    return [
+        edit
+        for part in averaged_parts(draft, measured)
+        for edit in Edit.around(draft.module.span(part), f"{opening}{_helper(draft)}(", closing)
+    ]
 
 
 def _helper(draft: Draft) -> str:

@@ -36,7 +36,7 @@ def agree(draft: Draft, decided: ast.expr) -> None:
     loops = draft.syntax.loops(decided)
     head = draft.syntax.parent[decided]
     if isinstance(head, ast.While) and decided is head.test:
-        loops = [*loops, head] if not loops else loops
+        loops = loops if loops else [*loops, head]
     if loops and draft.syntax.function(decided) is draft.syntax.function(loops[-1]):
         _agree(draft, decided, loops[-1])
 
