@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import event_numbers, guarded, nested, strides, thresholds
+from horovodize.rules import event_numbers, guarded, nested, offsets, strides, thresholds
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
@@ -75,8 +75,9 @@ def _number(draft: Draft, modulo: ast.BinOp, rest: ast.expr | None) -> Iterator[
     number, constant = modulo.left, draft.facts.feeding.kinds.constant
     part, every = constant(rest) if rest is not None else 0, constant(modulo.right)
     is_last = isinstance(rest, ast.BinOp) and ast.unparse(rest) == f"{ast.unparse(modulo.right)} - 1"
+    offset = offsets.counted_from(draft, number)
     if part == 0:
-        yield from draft.times(number)
+        yield from draft.times(number if offset is None else offset.step)
     elif is_last or (part is not None and part + 1 == every):
         yield from _shifted(draft, number, "+ 1")
     elif part is not None and 0 < part <= guarded.FEW:

@@ -62,6 +62,7 @@ from horovodize.rules import (
     lengths,
     library_steps,
     nested,
+    offsets,
     optimizer_settings,
     remainders,
     scales,
@@ -221,7 +222,8 @@ def _divisor(draft: Draft, e: ast.expr) -> ast.expr | None:
         left, right = e.args
     else:
         return None
-    return right if _counts(draft, left) or counted.perhaps(draft, left) else None
+    counts = _counts(draft, left) or offsets.counted_from(draft, left) is not None
+    return right if counts or counted.perhaps(draft, left) else None
 
 
 def _counts(draft: Draft, e: ast.expr) -> bool:
@@ -271,7 +273,11 @@ def _every(
     number = _dividend(modulo)
     around = nested.outer(draft, test, number)
     goes_on = scales.goes_on(draft, number)
-    counts = _counts(draft, number)
+    offset = offsets.counted_from(draft, number)
+    counts = offset is not None or _counts(draft, number)
+    if offset is not None and not _is_zero(rest):
+        unseen_counts.ask(draft, test)
+        return
     if rest is not None and isinstance(operator, (ast.In, ast.NotIn)):
         if not counts or not windows.among(draft, test, modulo, number, rest, operator):
             unseen_counts.ask(draft, test, seen=False)
@@ -291,7 +297,7 @@ def _every(
         edits, doubt = [Edit(draft.module.span(divisor), f"({within[0]})")], doubt or within[1]
     elif goes_on != "1":
         period = scales.over_ranks(draft, test, number, divisor)
-        if period is None or not (rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)):
+        if period is None or not _is_zero(rest):
             unseen_counts.ask(draft, test)
             return
         draft.decide(divisor, Divided("G5"))
@@ -300,10 +306,17 @@ def _every(
         least = guarded.turns_of_what_is_shown(draft, test)
         edits = list(counted.over_ranks(draft, divisor, "G5", least))
         edits += event_numbers.divide(draft, test, divisor, least, _count)
-    if rest is not None and not (isinstance(rest, ast.Constant) and rest.value == 0):
+    if offset is not None:
+        edits += offsets.divide(draft, offset)
+    if rest is not None and not _is_zero(rest):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     averages.keep_of_event(draft, test, divisor)
+
+
+def _is_zero(rest: ast.expr | None) -> bool:
+    """Whether a remainder is compared with 0, or tested by itself."""
+    return rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
 
 
 def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:
@@ -312,8 +325,7 @@ def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:
     counter = _count(draft, number)
     if counter is None or counter.kind is not CounterKind.TURN:
         return False
-    is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
-    later = isinstance(number, ast.BinOp) or not is_zero
+    later = isinstance(number, ast.BinOp) or not _is_zero(rest)
     again = (f.loops for d in counter.drivers for way in draft.drive.ways(d.loop) for f in way)
     return later and any(again) and all(d.kind is not Kind.RANGE for d in counter.drivers)
 
