@@ -133,6 +133,57 @@ def test_a_hook_that_measures_ends_training_on_all_ranks(test: str, after: str) 
     assert f"        {after}\n            context.request_stop()\n" in text
 
 
+PATIENT = """\
+import numpy as np
+class Patient(tf.train.SessionRunHook):
+    def begin(self):
+        self.n, self.best, self.bad, self.losses, self.rate = 0, 1e9, 0, [], 0.1
+    def before_run(self, context):
+        return tf.train.SessionRunArgs(loss)
+    def after_run(self, context, values):
+        self.n += 1
+        self.losses.append(values.results)
+        if self.n % 50 == 0:
+            mean = np.mean(self.losses)
+            self.losses = []
+            if mean < self.best:
+                self.best, self.bad = mean, 0
+            else:
+                self.bad += 1
+            if self.bad > 3:
+                {then}
+s = tf.train.MonitoredTrainingSession(hooks=[Patient()])
+"""
+
+
+@pytest.mark.parametrize(
+    "then", ["context.request_stop()", "self.rate *= 0.5\n                context.session.run(set_rate)"]
+)
+def test_what_a_hook_counts_by_what_it_measures_is_decided_by_the_mean(then: str) -> None:
+    """`bad += 1` under a test of the rank's own losses: it ended one rank alone, or gave it another rate."""
+    rate = "r = tf.Variable(0.1)\nset_rate = r.assign(r * 0.5)\n"
+    text = plan_of(HEAD + rate + PATIENT.format(then=then) + RUN).text
+    assert "mean = mean_over_ranks(np.mean(self.losses))\n" in text
+    assert "any_rank" not in text
+
+
+def test_what_a_hook_counts_in_each_run_ends_training_on_all_ranks_and_is_asked_about() -> None:
+    each = PATIENT.replace("if self.n % 50 == 0:", "if True:").replace(
+        "np.mean(self.losses)", "values.results"
+    )
+    plan = plan_of(HEAD + each.format(then="context.request_stop()") + RUN)
+    assert "if any_rank(self.bad > " in plan.text
+    assert any("compares a value of its own" in c.doubt for c in plan.changes)
+
+
+def test_what_a_hook_counts_by_runs_alone_is_the_same_on_all_ranks() -> None:
+    """Near miss."""
+    counted = PATIENT.replace("np.mean(self.losses)", "self.n").replace("values.results", "self.n")
+    text = plan_of(HEAD + counted.format(then="context.request_stop()") + RUN).text
+    assert "any_rank" not in text
+    assert "mean_over_ranks" not in text
+
+
 @pytest.mark.parametrize(
     "test",
     [

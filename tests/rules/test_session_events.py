@@ -181,12 +181,22 @@ FED = "feed_dict={rate: self.rate}"
 
 
 @pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        (f"loss, {FED}", "n = values.results"),  # no step
+        (f"[loss, step], {FED}", "n = values.results"),  # not which of them
+        (f"[loss, step], {FED}", "n = values.results[0]"),
+        (f"[loss, step], {FED}", "n, _ = values.results"),
+        (f"loss, {FED}) if self.seen else tf.train.SessionRunArgs(step", "n = values.results"),
+    ],
+)
+def test_what_else_a_hook_is_told_is_no_count_and_decides_for_all_ranks(asked: str, read: str) -> None:
+    assert hooked(asked, read, "n > 80") == "any_rank(n > 80)"
+
+
+@pytest.mark.parametrize(
     ("asked", "read", "test"),
     [
-        (f"loss, {FED}", "n = values.results", "n > 80"),  # no step
-        (f"[loss, step], {FED}", "n = values.results", "n > 80"),  # not which of them
-        (f"[loss, step], {FED}", "n = values.results[0]", "n > 80"),
-        (f"[loss, step], {FED}", "n, _ = values.results", "n > 80"),
         (f"step, {FED}", "n = values.options", "n > 80"),
         (f"step, {FED}", "n = other.results", "n > 80"),
         (f"step, {FED}", "n = context.results", "n > 80"),
@@ -198,11 +208,6 @@ def test_what_else_a_hook_is_told_is_left(asked: str, read: str, test: str) -> N
 
 def test_results_in_a_class_that_is_no_hook_are_left() -> None:
     assert hooked(f"step, {FED}", "n = values.results", "n > 80", base="object") == "n > 80"
-
-
-def test_a_hook_that_asks_for_one_thing_or_another_is_left() -> None:
-    asked = f"loss, {FED}) if self.seen else tf.train.SessionRunArgs(step"
-    assert hooked(asked, "n = values.results", "n > 80") == "n > 80"
 
 
 @pytest.mark.parametrize(

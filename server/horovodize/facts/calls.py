@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -188,23 +189,13 @@ class Calls:
 
     def _run(self, step: Step, call: ast.Call, item: Item) -> None:
         """What a session gives: computed from a rank's rows, but for counts of runs, and what is restored before training."""
-        fetched: list[ast.AST] = list(call.args[:1])
-        first = item.path[0] if item.path else None
-        if fetched and isinstance(first, int) and isinstance(fetched[0], (ast.List, ast.Tuple)):
-            fetched = list(fetched[0].elts[first : first + 1]) if first >= 0 else fetched
+        fetched = _part(list(call.args[:1]), item)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
             fetched = [call.func.value]
-        made = [o.node for f in fetched if isinstance(f, ast.expr) for o in self.values.origins(f)]
+        made = self._made_of(fetched)
         names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
-        if names and all(name in _STEPS or is_agreed(name) for name in names):
+        if self._is_agreed(made) or (self.syntax.turned_with(call) and self._counts_runs(made)):
             return
-        counts = self._graph_counts
-        if (
-            made
-            and self.syntax.turned_with(call)
-            and all(n in counts.global_step_variables or counts.counts(n) for n in made)
-        ):
-            return  # as all ranks take each step, whatever they began with has been sent to them
         before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
         restored = before_training and bool(self.flow.sites.method_calls("restore"))
         flow = self.flow
@@ -213,6 +204,27 @@ class Calls:
         ):
             return
         step.varies(Source.FILES if restored else Source.ROWS, call)
+
+    def told(self, step: Step, results: ast.Attribute, fetches: ast.expr | None, item: Item) -> None:
+        """What a hook is told of each run of a session: computed from a rank's rows, but for counts of runs.
+
+        fetches: what it asks for; None where that isn't seen"""
+        made = self._made_of(_part([fetches] if fetches is not None else [], item))
+        if not self._is_agreed(made) and not self._counts_runs(made):
+            step.varies(Source.ROWS, results)
+
+    def _made_of(self, fetched: Iterable[ast.expr]) -> list[ast.AST]:
+        return [o.node for f in fetched for o in self.values.origins(f)]
+
+    def _is_agreed(self, made: list[ast.AST]) -> bool:
+        """Whether a run gives nothing but a graph's step, or what all ranks have agreed on."""
+        names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
+        return bool(names) and all(name in _STEPS or is_agreed(name) for name in names)
+
+    def _counts_runs(self, made: list[ast.AST]) -> bool:
+        """Whether each run counts what it gives: all ranks take each step, and what they began with has been sent to them."""
+        counts = self._graph_counts
+        return bool(made) and all(n in counts.global_step_variables or counts.counts(n) for n in made)
 
     def _is_computing(self, call: ast.Call) -> bool:
         """Whether a model, a layer, a metric or a loss computes something: what of, only the run knows."""
@@ -452,3 +464,16 @@ def _short(func: ast.expr) -> str:
 def is_agreed(name: str | None) -> bool:
     """Whether a function gives all ranks the same, whatever each of them gives it."""
     return name is not None and name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING
+
+
+def _part(fetched: list[ast.expr], item: Item) -> list[ast.expr]:
+    """What is fetched, or the one of several that is asked for."""
+    first = item.path[0] if item.path else None
+    match fetched:
+        case [ast.List(elts=several) | ast.Tuple(elts=several)] if isinstance(first, int) and first >= 0:
+            return several[first : first + 1]
+        case [ast.Dict(keys=keys, values=several)]:
+            named = {k.value: v for k, v in zip(keys, several, strict=True) if isinstance(k, ast.Constant)}
+            return [named[first]] if first in named else fetched
+        case _:
+            return fetched

@@ -75,16 +75,21 @@ class Fetched:
             return None
         return argument(value, "fetches", 0)
 
-    def _of_hook(self, results: ast.Attribute) -> ast.expr | None:
-        """What `before_run` asks for in the hook whose `after_run` is told it as `run_values.results`."""
+    def is_told(self, results: ast.Attribute) -> bool:
+        """Whether a hook is told this of a run: `run_values.results` in its `after_run`."""
         after = self.syntax.function(results)
         cls = self.syntax.method_class(after)
         if not isinstance(after, FUNCTIONS) or after.name != "after_run" or cls is None:
-            return None
+            return False
         told = [a.arg for a in after.args.args[2:3]]  # after `self` and the context of the run
         if not isinstance(results.value, ast.Name) or results.value.id not in told:
-            return None
-        if not any(catalogue.is_hook(base) for base in self.values.ancestors(cls)):
+            return False
+        return any(catalogue.is_hook(base) for base in self.values.ancestors(cls))
+
+    def _of_hook(self, results: ast.Attribute) -> ast.expr | None:
+        """What `before_run` asks for in the hook whose `after_run` is told it as `run_values.results`."""
+        cls = self.syntax.method_class(self.syntax.function(results))
+        if cls is None or not self.is_told(results):
             return None
         asked = [self._asked(e) for f in self._methods(cls, "before_run") for e in self.values.returned(f)]
         return asked[0] if len(asked) == 1 else None

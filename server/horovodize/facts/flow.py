@@ -16,6 +16,7 @@ from horovodize.facts.calls import Calls
 from horovodize.facts.class_attributes import of_class
 from horovodize.facts.control import Control
 from horovodize.facts.dealt import Dealt
+from horovodize.facts.fetched import Fetched
 from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
@@ -97,6 +98,7 @@ class Flow:
         self.dealt, self.kept, self.metrics = dealt, kept, FitMetrics(module, sites)
         self.signals, self.threads = Signals(module), ThreadChanges(module)
         self.control = Control(self, decisions)
+        self.fetched = Fetched(module, sites)
         self.calls = Calls(self)
 
     def step(self, item: Item) -> Step:
@@ -289,6 +291,9 @@ class Flow:
     def _attribute(self, step: Step, e: ast.Attribute, item: Item) -> None:
         if e.attr in _SIZES and self.names.of(e) is None and not self.values.attribute_bindings(e):
             step.ask(e.value, (), True)
+            return
+        if e.attr == "results" and self.fetched.is_told(e):
+            self.calls.told(step, e, self.fetched.fetches(e), item)
             return
         name = self.names.of(e)
         own = self.values.attribute_bindings(e)

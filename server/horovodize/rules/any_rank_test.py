@@ -21,6 +21,12 @@ _WHAT = "Leave the loop on all ranks together"
 WHY = "A rank that leaves the loop alone leaves the others waiting for it forever."
 ALIKE = "all ranks must come to the same decision here: one that leaves alone stalls the others"
 
+_MEASURED = (
+    "each rank compares a value of its own here, and now all of them leave the loop when one of them would; compare the mean "
+    "over all ranks, or confirm that this is meant"
+)
+_NO_NUMBER = {"isnan", "is_nan", "isinf", "is_inf", "isfinite", "is_finite"}
+
 
 class Cause(Enum):
     """What decides a condition in a training loop."""
@@ -97,6 +103,17 @@ def agree(
         edits,
         doubt=doubt,
     )
+
+
+def doubt_of(draft: Draft, test: ast.expr) -> str:
+    """What is doubtful where any rank may end a loop: not for what is no number any more, `np.isnan(loss)`, for a clock, or for
+    how many rows a rank has seen."""
+    asked = {draft.names.last(n.func) for n in ast.walk(test) if isinstance(n, ast.Call)}
+    measured = any(
+        isinstance(r, Varies) and r.kind is Source.ROWS and isinstance(r.where, (ast.Call, ast.Attribute))
+        for r in differing(draft, test)
+    )
+    return _MEASURED if measured and not asked & _NO_NUMBER else ""
 
 
 # ---------------------------------------------------------------------- values

@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.rules import means
+from horovodize.rules.any_rank_test import can_agree, differing, doubt_of
 from horovodize.rules.callback_lists import elements, extended, in_place, only_on_root
 from horovodize.rules.decisions import Left
 from horovodize.rules.draft import CORE, ON_ROOT, Draft
 from horovodize.rules.shares import is_none
 from horovodize.source import Edit
-from horovodize.summary.syntax import Function, argument, has_unpacking, position
+from horovodize.summary.syntax import argument, has_unpacking, position
 
 BASE = "tensorflow.compat.v1.train.SessionRunHook"
 _BROADCAST = f"{CORE}.BroadcastGlobalVariablesHook(0)"
 _WHAT = "Broadcast rank 0's variables before anything else"
 _WHY = "Every rank initialises its own random weights, and only rank 0 restores a checkpoint; all start from rank 0's."
 _WHY_WRITER = "It writes files or prints: rank 0 does, the others would write over it."
+_WHAT_TOGETHER = "End the training on all ranks together"
 _WHY_TOGETHER = "A rank that ends alone leaves the others waiting for its gradients: all end together."
 _MEASURED_ALONE = (
     "this hook ends the training by what each rank has measured for itself: one would stop and the others wait for it; "
@@ -132,20 +135,18 @@ def stop_together(draft: Draft, rule: str) -> bool:
             continue
         found = True
         tests = draft.syntax.conditions(call)
-        if not any(_may_differ(draft, test.test, function) for test, _ in tests) and not draft.syntax.loops(
-            call
-        ):
+        own = [(t.test, arm) for t, arm in tests if _may_differ(draft, t.test)]
+        if not own and not draft.syntax.loops(call):
             continue
-        outer = tests[-1][0] if tests else None
-        if (
-            len(tests) == 1
-            and isinstance(outer, ast.If)
-            and tests[0][1] == "body"
-            and _always_tested(function, outer)
-        ):
+        if own and all(means.decide_alike(draft, test) for test, _ in own):
+            continue
+        outer = draft.syntax.parent[own[0][0]] if own else None
+        if len(own) == 1 and isinstance(outer, ast.If) and own[0][1] == "body" and _is_come_to(draft, outer):
             if draft.once("any rank", outer):
                 edits = Edit.around(draft.module.span(outer.test), f"{draft.helper('any_rank')}(", ")")
-                draft.change(rule, outer.test, "End the training on all ranks together", _WHY_TOGETHER, edits)
+                draft.change(
+                    rule, outer.test, _WHAT_TOGETHER, _WHY_TOGETHER, edits, doubt_of(draft, outer.test)
+                )
         else:
             draft.refuse(
                 "HVD006",
@@ -160,21 +161,20 @@ def _is_hook(draft: Draft, owner: ast.ClassDef) -> bool:
     return any(catalogue.is_hook(base) for base in draft.values.ancestors(owner))
 
 
-def _may_differ(draft: Draft, test: ast.expr, function: Function) -> bool:
-    """Whether a test may come out differently on the ranks: by what was fetched, or by what some call gives."""
-    given = {a.arg for a in function.args.args[2:]}
-    return any(
-        isinstance(n, ast.Call) or (isinstance(n, ast.Name) and n.id in given)
-        for n in draft.values.depends([test], 400)
-    )
+def _may_differ(draft: Draft, test: ast.expr) -> bool:
+    """Whether ranks may decide a test in a hook differently; also by the graph's step, which a run may give before or after it
+    has counted that run."""
+    made_of = draft.values.depends([test], 400)
+    told = any(isinstance(n, ast.Attribute) and n.attr == "results" for n in made_of)
+    return told or bool(differing(draft, test))
 
 
-def _always_tested(function: Function, test: ast.If) -> bool:
-    """Whether every call of a method comes to a test of it."""
-    if test not in function.body:
-        return False
-    before = [n for s in function.body[: function.body.index(test)] for n in ast.walk(s)]
-    return not any(isinstance(n, (ast.Return, ast.Raise)) and position(n) < position(test) for n in before)
+def _is_come_to(draft: Draft, test: ast.If) -> bool:
+    """Whether all ranks come to a test in the same calls of its method, and none leaves before."""
+    function = draft.syntax.function(test)
+    assert function is not None
+    before = [n for n in ast.walk(function) if isinstance(n, (ast.Return, ast.Raise))]
+    return can_agree(draft, test) and not any(position(n) < position(test) for n in before)
 
 
 # ---------------------------------------------------------------------- directories

@@ -23,7 +23,16 @@ from horovodize.rules import (
     told_metrics,
 )
 from horovodize.rules.agreed_values import agree_on_values
-from horovodize.rules.any_rank_test import ALIKE, WHY, Cause, agree, can_agree, cause_of, differing
+from horovodize.rules.any_rank_test import (
+    ALIKE,
+    WHY,
+    Cause,
+    agree,
+    can_agree,
+    cause_of,
+    differing,
+    doubt_of,
+)
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
@@ -36,11 +45,6 @@ from horovodize.summary.syntax import CALLABLES, Loop, argument, end, position
 
 _FAILS = "a rank whose batch fails here takes one step fewer than the others, which wait for it forever"
 _VALUES = (ast.Name, ast.Attribute, ast.Call)
-_MEASURED = (
-    "each rank compares a value of its own here, and now all of them leave the loop when one of them would; compare the mean "
-    "over all ranks, or confirm that this is meant"
-)
-_NO_NUMBER = {"isnan", "is_nan", "isinf", "is_inf", "isfinite", "is_finite"}
 _GAME = "each rank plays its own game here: all of them now end when one of them does"
 
 
@@ -67,6 +71,7 @@ def keep_in_step(draft: Draft) -> None:
     _end_together(draft, seen)
     for loop in seen:
         rate_changes_in_loops.keep_alike(draft, loop, sites)
+    rate_changes_in_loops.keep_hooks_alike(draft, sites)
     rate_changes_in_loops.keep_weights_alike(draft)
     told_metrics.average_told(draft)
     for fed in known.fits:
@@ -111,10 +116,10 @@ def _keep(draft: Draft, loop: Loop) -> None:
         flag = loop.test.operand if ends and isinstance(loop.test, ast.UnaryOp) else loop.test
         if cause is Cause.VALUE and isinstance(flag, (ast.Name, ast.Attribute)):
             agree(
-                draft, flag, _doubt(draft, flag), of_all=not ends
+                draft, flag, doubt_of(draft, flag), of_all=not ends
             )  # one rank's `running = False` ends it, as its `break` would
         elif cause is Cause.VALUE:
-            agree(draft, loop.test, _doubt(draft, loop.test), of_all=_ends_with_its_rows(draft, loop))
+            agree(draft, loop.test, doubt_of(draft, loop.test), of_all=_ends_with_its_rows(draft, loop))
         elif cause is Cause.GAME and ends:
             agree(draft, flag, _GAME)
         elif cause is Cause.GAME:
@@ -125,17 +130,6 @@ def _keep(draft: Draft, loop: Loop) -> None:
         _leave_together(draft, leaving, tests(draft.syntax, leaving, loop), loop)
 
 
-def _doubt(draft: Draft, test: ast.expr) -> str:
-    """What is doubtful where any rank may end a loop: not for what is no number any more, `np.isnan(loss)`, for a clock, or for
-    how many rows a rank has seen."""
-    asked = {draft.names.last(n.func) for n in ast.walk(test) if isinstance(n, ast.Call)}
-    measured = any(
-        isinstance(r, Varies) and r.kind is Source.ROWS and isinstance(r.where, ast.Call)
-        for r in differing(draft, test)
-    )
-    return _MEASURED if measured and not asked & _NO_NUMBER else ""
-
-
 def _leave_together(draft: Draft, leaving: ast.stmt, around: list[ast.expr], loop: Loop) -> None:
     """around: the tests that decide whether a loop is left there, innermost first"""
     for test in around:
@@ -144,7 +138,7 @@ def _leave_together(draft: Draft, leaving: ast.stmt, around: list[ast.expr], loo
     if not set(causes) - {Cause.COUNT} or _by_means(draft, around, causes):
         return
     if set(causes[1:]) <= {Cause.COUNT} and _is_first_arm(draft, leaving):
-        agree(draft, around[0], _GAME if causes[0] is Cause.GAME else _doubt(draft, around[0]))
+        agree(draft, around[0], _GAME if causes[0] is Cause.GAME else doubt_of(draft, around[0]))
     elif Cause.GAME in causes:
         _refuse(draft, leaving)
     elif not _tell(draft, leaving, loop):

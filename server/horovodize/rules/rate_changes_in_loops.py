@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import deciding_averages, means, rates_by_step, resume, set_together
@@ -41,22 +42,37 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     """Makes ranks agree where one would change a setting of training in a loop."""
     fed = _fed(draft, sites) | _set_from(draft)
     for decision in _decisions(draft, loop):
-        if _is_agreed(draft, decision) or cause_of(draft, decision.test, loop) is Cause.COUNT:
+        if not _is_agreed(draft, decision) and cause_of(draft, decision.test, loop) is not Cause.COUNT:
+            _keep_alike(draft, decision, fed)
+
+
+def keep_hooks_alike(draft: Draft, sites: set[ast.AST]) -> None:
+    """The same in hooks of sessions, which run with each step."""
+    fed: set[str] | None = None
+    for decision in draft.syntax.every(ast.If):
+        assert isinstance(decision, ast.If)
+        cls = draft.syntax.method_class(draft.syntax.function(decision))
+        if cls is None or not any(catalogue.is_hook(base) for base in draft.values.ancestors(cls)):
             continue
-        inside = (
-            [] if draft.drive.in_traced(decision) else [*_inside(decision), *_passed_over(draft, decision)]
-        )
-        if not any(_sets(draft, n, fed) for n in inside) and not (
-            any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
-        ):
-            continue
-        resume.agree_on_restored(draft, decision.test)
-        if cause_of(draft, decision.test, loop) is Cause.COUNT:
-            continue
-        if not means.decide_alike(draft, decision.test) and not deciding_averages.decide_alike(
-            draft, decision.test
-        ):
-            agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
+        if not _is_agreed(draft, decision) and differing(draft, decision.test):
+            fed = _fed(draft, sites) | _set_from(draft) if fed is None else fed
+            _keep_alike(draft, decision, fed)
+
+
+def _keep_alike(draft: Draft, decision: ast.If, fed: set[str]) -> None:
+    """Lets all ranks decide alike where something under an `if` changes a setting of training."""
+    inside = [] if draft.drive.in_traced(decision) else [*_inside(decision), *_passed_over(draft, decision)]
+    if not any(_sets(draft, n, fed) for n in inside) and not (
+        any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
+    ):
+        return
+    resume.agree_on_restored(draft, decision.test)
+    if not differing(draft, decision.test):
+        return
+    if not means.decide_alike(draft, decision.test) and not deciding_averages.decide_alike(
+        draft, decision.test
+    ):
+        agree(draft, decision.test, _DOUBT, _WHY, _WHAT)
 
 
 def keep_weights_alike(draft: Draft) -> None:
