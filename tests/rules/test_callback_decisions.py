@@ -94,7 +94,8 @@ def test_what_was_gathered_of_batches_is_a_rank_s_own(gathers: str, does: str) -
     """An epoch's own logs are averaged; a mean of batches' logs is not."""
     body = "mean = np.mean(self.losses)\nif n and mean > self.last:\n    " + does + "\nself.last = mean\n"
     source = method("on_train_batch_end", gathers) + method("on_epoch_end", body)
-    assert asked(source) == ["n and mean > self.last"]
+    assert asked(source) == []
+    assert "mean = mean_over_ranks(np.mean(self.losses))\n" in plan_of(HEAD + source + TAIL).text
 
 
 @pytest.mark.parametrize(("layer", "own"), [("BatchNormalization()", True), ("Dense(3)", False)])
@@ -102,7 +103,39 @@ def test_what_was_gathered_of_batches_is_a_rank_s_own(gathers: str, does: str) -
 def test_what_a_model_says_is_a_rank_s_own_where_it_keeps_statistics(ask: str, layer: str, own: bool) -> None:
     stop = f"score = np.mean({ask})\nif score > self.best:\n    self.model.stop_training = True\n"
     source = method("on_epoch_end", stop) + f"layer = tf.keras.layers.{layer}\n"
-    assert asked(source) == (["score > self.best"] if own else [])
+    is_called = ask == "self.model(x)"
+    assert asked(source) == (["score > self.best"] if own and is_called else [])
+    text = plan_of(HEAD + source + TAIL).text
+    assert ("score = mean_over_ranks(np.mean(self.model." in text) == (own and not is_called)
+
+
+PATIENCE = """\
+score = np.mean(self.model.predict(x))
+self.scores.append(np.mean(self.model.predict(x)))
+if score < self.best:
+    self.best = score
+else:
+    self.wait += 1
+    if {test}:
+        self.model.stop_training = True
+"""
+NORMALISED = "layer = tf.keras.layers.BatchNormalization()\n"
+
+
+def test_how_often_nothing_got_better_goes_by_what_was_measured_in_epochs_before() -> None:
+    """`self.wait` is counted and asked for in one arm: that this runs now is one thing, how often it ran another."""
+    source = method("on_epoch_end", PATIENCE.format(test="self.wait > 3")) + NORMALISED
+    assert asked(source) == []
+    assert "score = mean_over_ranks(np.mean(self.model.predict(x" in plan_of(HEAD + source + TAIL).text
+
+
+def test_what_is_put_into_a_list_is_averaged_as_it_is_put_there() -> None:
+    """What a model says was looked at where it is compared, and not in a list: a rank stopped alone."""
+    body = PATIENCE.replace("score < self.best", "n < 3").format(
+        test="min(self.scores[-5:]) > self.scores[0]"
+    )
+    text = plan_of(HEAD + method("on_epoch_end", body) + NORMALISED + TAIL).text
+    assert "self.scores.append(mean_over_ranks(np.mean(self.model.predict(x" in text
 
 
 @pytest.mark.parametrize(

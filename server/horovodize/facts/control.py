@@ -66,7 +66,10 @@ class Control:
     def of_binding(self, step: Step, b: Binding, use: ast.AST) -> None:
         """What decided that a binding gave a name its value at a use."""
         sure = b.kind not in ("augment", "item") and self._dominates(b, use)
-        self.of_statement(step, b.statement, use, dominates=sure, adds_up=b.kind == "augment")
+        stays = isinstance(b.anchor, ast.Attribute) and self._runs_again(self.syntax.function(use))
+        self.of_statement(
+            step, b.statement, use, dominates=sure, adds_up=b.kind == "augment", stays=stays and not sure
+        )
         if b.kind == "augment":
             self.of_calls(step, b.statement, use)
 
@@ -85,16 +88,21 @@ class Control:
         use: ast.AST | None,
         dominates: bool = False,
         adds_up: bool = False,
+        stays: bool = False,
     ) -> None:
         """What decided that a statement ran before a use (None: how often it ran in its function). `adds_up`: what it does
-        adds to what was before, in all turns of the loops around both."""
+        adds to what was before, in all turns of the loops around both. `stays`: what it does is there the next time, too, that
+        the function around both runs."""
         if not self.counted:
             return
         syntax = self.syntax
         around_use = set(syntax.ancestors(use)) if use is not None else set()
         # Conditions around both decide nothing, but for those in a loop around both: they may have held in another turn.
         shared = [a for a in syntax.ancestors(statement) if isinstance(a, LOOPS) and a in around_use]
-        common = (shared[-1] if adds_up else shared[0]) if shared else None
+        common: ast.AST | None = (shared[-1] if adds_up else shared[0]) if shared else None
+        function = syntax.function(statement)
+        if common is None and stays and use is not None and function is syntax.function(use):
+            common = function  # each of its runs is a turn
         outside = set(syntax.ancestors(common)) | {common} if common is not None else around_use
         child = statement
         for a in syntax.ancestors(statement):
@@ -106,6 +114,18 @@ class Control:
             if a not in outside and not (dominates and a in around_use):
                 self._held(step, a, arm)
             child = a
+
+    def _runs_again(self, function: ast.AST | None, seen: frozenset[ast.AST] = frozenset()) -> bool:
+        """Whether a method runs more than once: a library calls it, with each epoch or step, or a loop here does."""
+        if not isinstance(function, FUNCTIONS) or function.name == "__init__" or function in seen:
+            return False
+        callers = self.module.values.callers(function)
+        if not callers:
+            return self.syntax.method_class(function) is not None
+        known = seen | {function}
+        return len(known) <= _DEPTH and any(
+            bool(self.syntax.loops(c)) or self._runs_again(self.syntax.function(c), known) for c in callers
+        )
 
     def of_calls(
         self, step: Step, place: ast.AST, use: ast.AST, seen: frozenset[ast.AST] = frozenset()

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from horovodize.rules import read_by_callbacks, set_together
-from horovodize.rules.any_rank_test import agree
+from horovodize.rules import means, read_by_callbacks, set_together
+from horovodize.rules.any_rank_test import agree, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.other_names import RATES, attributes_meant, set_by_call
@@ -43,7 +43,19 @@ def apply(draft: Draft) -> None:
             decided += _stop_value(way[-1][1])
             if not read_by_callbacks.agree(draft, hook, decided) or is_own(draft, decided):
                 for function, node in _deciding(draft, way):
-                    agree_on(draft, function, node)
+                    if hook.is_of_batches or not _decide_by_means(draft, node):
+                        agree_on(draft, function, node)
+
+
+def _decide_by_means(draft: Draft, stop: ast.AST) -> bool:
+    """Whether ranks decide alike by the means of what they measure when an epoch ends: `auc = mean_over_ranks(auc)`."""
+    own = [t for t in (*tests_around(draft, stop), *_stop_value(stop)) if is_own(draft, [t])]
+    return bool(own) and all(_is_settled(draft, t) or means.decide_alike(draft, t) for t in own)
+
+
+def _is_settled(draft: Draft, test: ast.expr) -> bool:
+    """Whether ranks would decide a test differently, and don't any more."""
+    return bool(draft.uniform.reasons(test)) and not differing(draft, test)
 
 
 def _ways(draft: Draft, function: _Callable, callers: tuple[_Callable, ...] = ()) -> Iterator[list[_Frame]]:
@@ -138,21 +150,26 @@ def is_own(draft: Draft, tests: list[ast.expr]) -> bool:
     """Whether what a callback decides by is made from the time, from what one rank measured of a batch, or from what a model
     says that has batch-norm statistics: they are each rank's own until `fit` ends."""
     normalised = may_have_statistics(draft)
+    puts = draft.sites.method_calls("append", "extend", "appendleft", "add")
     for n in _depends(draft, tests):
-        if normalised and isinstance(n, ast.Call) and _asks_model(n):
-            return True
-        if isinstance(n, ast.Call) and (draft.names.of(n.func) or "").startswith(_CLOCKS):
-            return True
-        if _is_logs_of_a_batch(draft, n):
+        if _is_measured(draft, n, normalised):
             return True
         if isinstance(n, ast.Attribute) and any(
-            _is_logs_of_a_batch(draft, inner)
-            for call in draft.sites.method_calls("append", "extend")
+            _is_measured(draft, inner, normalised)
+            for call in puts
             if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == ast.unparse(n)
-            for inner in draft.values.depends(call.args, 100)
+            for inner in _depends(draft, list(call.args))
         ):
             return True
     return False
+
+
+def _is_measured(draft: Draft, n: ast.AST, normalised: bool) -> bool:
+    """Whether something is the time, or what one rank measured of a batch, or, of a `normalised` model, what that says."""
+    if isinstance(n, ast.Call):
+        is_time = (draft.names.of(n.func) or "").startswith(_CLOCKS)
+        return is_time or (normalised and _asks_model(n))
+    return _is_logs_of_a_batch(draft, n)
 
 
 def _depends(draft: Draft, tests: list[ast.expr]) -> dict[ast.AST, None]:
@@ -204,7 +221,7 @@ def agree_on(draft: Draft, function: _Callable, stop: ast.AST, *, own_only: bool
     if tests:
         leaving = [t for t in _leaving(function) if position(t) < position(tests[-1])]
         for test in [*leaving, *reversed(tests)]:
-            if own_only and not is_own(draft, [test]):
+            if _is_settled(draft, test) or (own_only and not is_own(draft, [test])):
                 continue
             agree(draft, test, _DOUBT, _WHY, _WHAT, "K3")
     for value in _stop_value(stop):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.facts.hooks import Hook
-from horovodize.rules import callback_decisions, keras_session
+from horovodize.rules import callback_decisions, keras_session, means
 from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
@@ -69,6 +69,8 @@ def _name(key: ast.expr | None) -> str | None:
 
 
 def _average(draft: Draft, value: ast.expr) -> None:
+    if isinstance(value, ast.Name) and means.decide_alike(draft, value, number=True):
+        return  # where it is measured: other things may be decided by it
     if not draft.once("averaged", value):
         return
     if keras_session.is_wanted(draft) or not can_agree(draft, value):
