@@ -60,7 +60,8 @@ class DrawnRows:
         """Whether what a call gives is drawn at random, and no row of it selected by some numbers."""
         made_of = list(self.module.values.depends([call], _FAR))
         calls = [n for n in made_of if isinstance(n, ast.Call)]
-        if len(made_of) >= _FAR or not any(map(self.uniform.draws.draws, calls)):
+        counted = set(self.module.values.depends(numbers, _FAR))  # the rows that a number counts may be drawn
+        if len(made_of) >= _FAR or not any(self.uniform.draws.draws(c) for c in calls if c not in counted):
             return False
         selecting = [n.slice for n in made_of if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
         if any(self._goes_by(e, numbers) for e in selecting):

@@ -18,6 +18,7 @@ from horovodize.rules import (
     bias_corrections,
     counted,
     decays,
+    handed_numbers,
     rate_reads,
     running_means,
     schedule,
@@ -44,6 +45,10 @@ _BY_MORE = (
     "each step shrinks these weights by a factor that changes, and a rank takes size() times fewer steps: raise the factor to "
     "the power of the number of ranks"
 )
+_IN_PART = (
+    "what is handed on here counts a rank's steps, and only some of what is computed of it goes by those of all ranks: hand on "
+    "the count of all ranks, and let each place go by that"
+)
 _FAR = 600  # nodes that what layers compute is made of
 _REAL = frozenset("exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
 
@@ -63,7 +68,7 @@ def apply(draft: Draft) -> None:
                 if counted.of(draft, read) is None or _is_of_a_share(draft, read):
                     continue
                 if draft.facts.drawn_rows.draws(call, [read]):
-                    tell_all(draft, read, "G5")
+                    _tell_drawing(draft, read)
     for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
     for read in _looked_up(draft):
@@ -273,6 +278,15 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
 def tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
     edits = counted.read_as_all(draft, read, rule)
     draft.change(rule, read, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+
+
+def _tell_drawing(draft: Draft, read: ast.expr) -> None:
+    """Tells a function that draws rows the steps of all ranks, unless it is told them where it computes with them."""
+    adapted = {handed_numbers.is_adapted(draft, use) for use in handed_numbers.uses(draft, read)}
+    if adapted <= {False}:
+        tell_all(draft, read, "G5")
+    elif False in adapted and draft.once("told in part", read):
+        draft.ask("G5", read, _WHAT, _WHY, _IN_PART)
 
 
 def _chances(draft: Draft, driver: Driver) -> Iterator[ast.expr]:
