@@ -128,10 +128,29 @@ class AddedNumbers:
             return None
         if not isinstance(e.value, (ast.Name, ast.Attribute)):
             return None
-        key = (ast.unparse(e.slice), self.key(e.value))
+        key = (ast.unparse(e.slice), self._held_as(e.value))
         if key not in self._known:
             self._known[key] = self._find_item(*key)
         return self._known[key]
+
+    def is_same_item(self, e: ast.Subscript, other: ast.expr) -> bool:
+        """Whether two expressions are one item of one dictionary or list, also where a function is handed that."""
+        if not isinstance(other, ast.Subscript) or not isinstance(e.value, (ast.Name, ast.Attribute)):
+            return False
+        return ast.dump(e.slice) == ast.dump(other.slice) and self._is_called(
+            other.value, self._held_as(e.value)
+        )
+
+    def _held_as(self, e: ast.Name | ast.Attribute, depth: int = _DEPTH) -> tuple[str, object]:
+        """The `key` of the variable that holds something: of a parameter, of the one variable that all calls pass."""
+        bound = self.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        if depth and bound and all(b.kind == "parameter" for b in bound):
+            passed = [v for b in bound for v in self.values.passed(b)]
+            named = [v for v in passed if isinstance(v, (ast.Name, ast.Attribute))]
+            held = {self._held_as(v, depth - 1) for v in named}
+            if len(held) == 1 and len(named) == len(passed):
+                return held.pop()
+        return self.key(e)
 
     def items(self, called: str, key: ast.expr) -> Iterator[Counter | None]:
         """What counts as an entry of attributes of one name, whichever object has them: `self.state["step"] += 1`."""
@@ -170,7 +189,7 @@ class AddedNumbers:
         """Whether an expression is the variable of a key."""
         if not isinstance(e, (ast.Name, ast.Attribute)):
             return False
-        (name, home), (wanted, where) = self.key(e), key
+        (name, home), (wanted, where) = self._held_as(e), key
         if isinstance(home, frozenset) and isinstance(where, frozenset):
             return name == wanted and bool(home & where)
         return name == wanted and home == where

@@ -126,6 +126,14 @@ class Counters:
                     continue
             todo += ast.iter_child_nodes(n)
 
+    def is_same_item(self, e: ast.Subscript, other: ast.expr) -> bool:
+        """Whether two expressions are one item of one dictionary or list, also where a function is handed that."""
+        return self._numbers.is_same_item(e, other)
+
+    def given_back(self, b: Binding) -> list[tuple[str, ast.expr]]:
+        """What functions give back for what they were handed: see `HandedCounts.given_back`."""
+        return self._numbers.handed.given_back(b)
+
     def stored_in(self, e: ast.AST) -> Counter | None:
         """A counter that is kept with a checkpoint, and read in an expression."""
         if not self.stored:

@@ -36,6 +36,18 @@ class HandedCounts:
         name = names.pop() if len(names) == 1 else None
         return (name, function) if name is not None and self._is_given(b, function, name) else None
 
+    def given_back(self, b: Binding) -> list[tuple[str, ast.expr]]:
+        """(what a function was handed, what it gives back for it): of `step, heat = tick(step, heat)` and `return step + 1,
+        heat * 0.99` in it, `heat` and `heat * 0.99`, by the parameter's name."""
+        function = self.values.callee(b.value) if isinstance(b.value, ast.Call) else None
+        if b.kind != "assign" or not isinstance(function, FUNCTIONS):
+            return []
+        a = function.args
+        handed = [
+            p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs) if self._is_given(b, function, p.arg)
+        ]
+        return [(p, e) for p in handed for e in self._returned(function, b.path) if e is not None]
+
     def sums(self, b: Binding) -> list[ast.BinOp]:
         """Where the function counts on that a name is set by: `step + 1` of `step = train(x, step)`, `return step + 1`; nothing
         where it returns anything else, or has changed what it was handed before."""

@@ -30,6 +30,7 @@ from horovodize.rules.after_averaging import base, is_trained
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.decisions import Amount
 from horovodize.rules.draft import Draft
+from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
@@ -160,7 +161,7 @@ def _looked_up(draft: Draft) -> Iterator[ast.expr]:
                     yield read
 
 
-def _going_on(draft: Draft) -> Iterator[decays.Setting]:
+def _going_on(draft: Draft) -> Iterator[Setting]:
     """The variables of one number that losses are made with, where they are set: `heat.assign(heat * 0.999)`."""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
     found = [] if draft.in_graph else [s for s in _settings(draft) if s.place not in by_hand]
@@ -185,7 +186,7 @@ def _is_by_callback(draft: Draft, place: ast.AST) -> bool:
     return hook is not None and hook.is_of_batches
 
 
-def _shrinking(draft: Draft) -> Iterator[decays.Setting]:
+def _shrinking(draft: Draft) -> Iterator[Setting]:
     """Where weights get smaller with each step, beside what trains them: `v.assign(v * 0.999)`, a decay by hand."""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
     trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
@@ -224,20 +225,20 @@ def _is_own_rate(draft: Draft, e: ast.Attribute) -> bool:
     return of_model or any(draft.module.is_optimizer(c) for c in draft.values.calls(e.value))
 
 
-def _settings(draft: Draft) -> Iterator[decays.Setting]:
+def _settings(draft: Draft) -> Iterator[Setting]:
     """Where something sets a variable to a value, or changes it by one."""
     for call in draft.module.calls_of(_SET_VALUE):
         if len(call.args) == 2:
-            yield decays.Setting(call, call.args[0], call.args[1])
+            yield Setting(call, call.args[0], call.args[1])
     for call in draft.sites.method_calls("assign", "assign_add", "assign_sub"):
         if not (isinstance(call.func, ast.Attribute) and call.args):
             continue
         kept, value = call.func.value, call.args[0]
         if call.func.attr == "assign":
-            yield decays.Setting(call, kept, value)
+            yield Setting(call, kept, value)
         else:
             operator = ast.Add() if call.func.attr == "assign_add" else ast.Sub()
-            yield replace(decays.going_on(call, kept, value, operator), is_scaled=False)
+            yield replace(going_on(call, kept, value, operator), is_scaled=False)
 
 
 def _schedules(draft: Draft) -> Iterator[ast.Call]:

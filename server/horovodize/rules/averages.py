@@ -132,7 +132,7 @@ def _begun_again(event: ast.If) -> set[str]:
     for n in (n for s in event.body for n in ast.walk(s)):
         if isinstance(n, ast.Assign):
             parts = (part for target in n.targets for part in ast.walk(target))
-            found |= {ast.unparse(p) for p in parts if _is_place(p) and isinstance(p.ctx, ast.Store)}
+            found |= {ast.unparse(p) for p in parts if _is_place_or_item(p) and isinstance(p.ctx, ast.Store)}
         elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "clear":
             found.add(ast.unparse(n.func.value))
     return found
@@ -158,7 +158,8 @@ def _summed(draft: Draft, event: ast.If) -> set[str]:
     loops = draft.syntax.loops(event)
     around: list[ast.AST] = [loops[0]] if loops else [function] if function is not None else []
     owner = draft.syntax.method_class(function) if function is not None else None
-    found = {_added_to(n) for root in around for n in ast.walk(root) if not draft.syntax.inside(n, event)}
+    beside = [n for root in around for n in ast.walk(root) if not draft.syntax.inside(n, event)]
+    found = {_added_to(n) for n in beside} | {_item_added_to(n) for n in beside}
     for n in ast.walk(owner) if owner is not None else ():
         kept = _added_to(n)
         if kept is not None and kept.startswith("self.") and not draft.syntax.inside(n, event):
@@ -180,6 +181,13 @@ def _added_to(n: ast.AST) -> str | None:
     return None
 
 
+def _item_added_to(n: ast.AST) -> str | None:
+    """`sums["loss"]` of `sums["loss"] += loss`."""
+    sum_ = added(n)
+    is_item = sum_ is not None and isinstance(sum_.target, ast.Subscript) and _is_place_or_item(sum_.target)
+    return ast.unparse(sum_.target) if sum_ is not None and is_item else None
+
+
 def _whole(target: ast.expr) -> str | None:
     while isinstance(target, ast.Subscript):
         target = target.value
@@ -188,6 +196,10 @@ def _whole(target: ast.expr) -> str | None:
 
 def _is_place(n: ast.AST) -> TypeGuard[ast.Name | ast.Attribute]:
     return isinstance(n, (ast.Name, ast.Attribute))
+
+
+def _is_place_or_item(n: ast.AST) -> TypeGuard[ast.Name | ast.Attribute | ast.Subscript]:
+    return _is_place(n) or (isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant))
 
 
 def _is_of(draft: Draft, divisor: ast.expr, what: ast.AST, sums: set[str], event: ast.If) -> bool:
@@ -199,7 +211,7 @@ def _is_of(draft: Draft, divisor: ast.expr, what: ast.AST, sums: set[str], event
         for b in draft.module.scopes.reaching(name):
             if b.value is not None and draft.syntax.inside(b.statement, event):
                 read += ast.walk(b.value)
-    return any(_is_place(n) and ast.unparse(n) in sums for n in read)
+    return any(_is_place_or_item(n) and ast.unparse(n) in sums for n in read)
 
 
 def _factors(e: ast.expr) -> list[ast.expr]:

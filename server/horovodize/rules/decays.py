@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from horovodize.facts import record_tuples
 from horovodize.facts.cursors import cursors_of
-from horovodize.rules import counted, record_settings
+from horovodize.rules import counted, number_settings, record_settings
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.graph_gradients import is_gradient
+from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.other_names import by_name
 from horovodize.rules.shares import counts_a_share, feeding, is_touched
 from horovodize.rules.within_a_step import begins_again
@@ -48,30 +49,6 @@ _READS = {"numpy", "read_value", "value", "item"}
 _BOUNDS = {"max", "min", "maximum", "minimum", "clip", "clip_by_value", "fmax", "fmin"}
 VARIABLES = ("Variable", "variable", "get_variable", "get_local_variable")
 _TIMES, _PLUS = (ast.Mult, ast.Div), (ast.Add, ast.Sub)
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """A place where a value is set.
-
-    place      where that happens
-    kept       what is set
-    value      what it is set to; of `kept *= value`, what it is changed by
-    binds      the binding that it is; None where it sets an attribute of an optimizer, or a variable
-    is_scaled  whether it is made of an optimizer's rate, which is multiplied by the number of ranks already"""
-
-    place: ast.AST
-    kept: ast.expr
-    value: ast.expr
-    binds: Binding | None = None
-    is_scaled: bool = False
-
-
-def going_on(place: ast.AST, kept: ast.expr, by: ast.expr, operator: ast.operator) -> Setting:
-    """`optimizer.lr *= 0.99`, `rate.assign_sub(1e-5)`: where the optimizer's own rate is changed by something."""
-    return Setting(
-        place, kept, by, Binding("augment", "", place, kept, by, operator=operator), is_scaled=True
-    )
 
 
 @dataclass(frozen=True)
@@ -139,10 +116,13 @@ def _on_the_way(draft: Draft, rate: ast.expr, rule: str) -> Iterator[Setting]:
                 if value not in tuples:
                     tuples |= {whole, value}
                     yield Setting(whole, kept, value)
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load):
+            yield from number_settings.of_item(draft, n)
         if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
             continue
         bound = draft.values.bindings(n)
         for b in bound:
+            yield from number_settings.given_back(draft, b)
             if b not in seen and b.kind in ("assign", "augment") and not b.path and b.value is not None:
                 seen.add(b)
                 if b.value in tuples:

@@ -46,6 +46,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
+from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
 from horovodize.rules.other_names import RATES, attributes_meant, by_name, set_by_call
 from horovodize.rules.rule import Rule
@@ -404,27 +405,23 @@ def _settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call | ast.
     return sorted([*found, *set_together.pairs(draft)], key=position)
 
 
-def _set_rate(draft: Draft, node: ast.AST) -> decays.Setting | None:
+def _set_rate(draft: Draft, node: ast.AST) -> Setting | None:
     """Where a statement sets an optimizer's rate. A plain name is only bound again: that sets nobody's."""
     match node:
         case ast.Assign(targets=[ast.Attribute() as kept], value=value) if _is_setting(draft, kept):
             pass
         case ast.AugAssign(target=ast.Attribute() as target) if _is_setting(draft, target):
-            return decays.going_on(node, target, node.value, node.op)
+            return going_on(node, target, node.value, node.op)
         case ast.Call(func=ast.Attribute(attr="assign_add", value=kept), args=[by]) if _is_rate(draft, kept):
-            return decays.going_on(node, kept, by, ast.Add())
+            return going_on(node, kept, by, ast.Add())
         case ast.Call(func=ast.Attribute(attr="assign_sub", value=kept), args=[by]) if _is_rate(draft, kept):
-            return decays.going_on(node, kept, by, ast.Sub())
+            return going_on(node, kept, by, ast.Sub())
         case _:
             found = set_by_call(draft, node)
             if found is None:
                 return None
             kept, value = found
-    return (
-        decays.Setting(node, kept, value, is_scaled=_relative(draft, value))
-        if _is_rate(draft, kept)
-        else None
-    )
+    return Setting(node, kept, value, is_scaled=_relative(draft, value)) if _is_rate(draft, kept) else None
 
 
 def _is_rate(draft: Draft, e: ast.expr) -> bool:

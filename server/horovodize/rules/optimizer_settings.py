@@ -12,6 +12,7 @@ from dataclasses import replace
 from horovodize.rules import annealing, counted, decays, rate_reads, tables_by_step
 from horovodize.rules.decisions import Decided, OfAll
 from horovodize.rules.draft import Draft
+from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.other_names import attributes_meant
 from horovodize.rules.shares import counts_a_share
 
@@ -46,22 +47,22 @@ def apply(draft: Draft) -> None:
             draft.ask("G5", unseen, _WHAT, _WHY, _ASKED)
 
 
-def _settings(draft: Draft) -> Iterator[decays.Setting]:
+def _settings(draft: Draft) -> Iterator[Setting]:
     """Where something sets such an attribute of an optimizer. Variables of it (`beta_1.assign`) other rules know."""
     for node in draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call):
         match node:
             case ast.Assign(targets=[target], value=value) if _is_meant(draft, target):
-                yield decays.Setting(node, target, value)
+                yield Setting(node, target, value)
             case ast.AugAssign(target=target, value=value) if _is_meant(draft, target):
-                yield replace(decays.going_on(node, target, value, node.op), is_scaled=False)
+                yield replace(going_on(node, target, value, node.op), is_scaled=False)
             case ast.Call(func=ast.Name(id="setattr"), args=[owner, name, value]) if _is_named(
                 draft, owner, name
             ):
-                yield decays.Setting(node, owner, value)
+                yield Setting(node, owner, value)
             case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[name, value]) if (
                 method in _BY_NAME and _is_named(draft, owner, name)
             ):
-                yield decays.Setting(node, owner, value)
+                yield Setting(node, owner, value)
 
 
 def _is_meant(draft: Draft, target: ast.expr) -> bool:

@@ -16,6 +16,7 @@ from horovodize.plan import Decision
 from horovodize.rules import bias_corrections, counted, decays, measured, named_tests, tables_by_step
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.number_settings import Setting
 from horovodize.rules.rate_reads import places, reads
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
@@ -36,7 +37,7 @@ _BOUNDS = {"min", "max", "minimum", "maximum", "clip", "clip_by_value"}
 _LIMIT = 400
 
 
-def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: decays.Setting | None = None) -> None:
+def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: Setting | None = None) -> None:
     """Lets a rate that is set somewhere go by the steps of all ranks, if it goes by a count of steps, or on from itself.
 
     own: that an optimizer's rate is set there, or a variable's"""
