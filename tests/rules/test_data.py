@@ -202,7 +202,7 @@ def test_flowing_arrays_that_something_else_takes_are_dealt_out_by_batches(more:
         + "model.fit(x, y, validation_data=held, validation_steps=30)\n"
     )
     assert "flow(x, y" in plan.text
-    assert "ShardedSequence(held)" in plan.text
+    assert "ShardedFlow(held)" in plan.text
 
 
 def test_an_unseeded_split_is_the_same_on_all_ranks() -> None:

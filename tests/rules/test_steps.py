@@ -110,7 +110,7 @@ def test_sequences_are_shared() -> None:
         head,
         "g = gen.flow_from_directory('d')\nmodel.fit_generator(g, steps_per_epoch=len(g))\n",
         "g = gen.flow_from_directory('d')\n"
-        "model.fit_generator(ShardedSequence(g), steps_per_epoch=max(1, len(g) // hvd.size()))\n",
+        "model.fit_generator(ShardedFlow(g), steps_per_epoch=max(1, len(g) // hvd.size()))\n",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import arrays, data, few_steps, generators, global_batch, strong
+from horovodize.rules import arrays, data, few_steps, generators, global_batch, keras_flows, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.drawing import draws_apart
@@ -102,9 +102,17 @@ def _share_sequence(draft: Draft, feed: ast.expr) -> None:
     """A `Sequence`, `flow_from_directory`: every size()-th batch. Not where its arrays are divided already."""
     if flows_from_share(draft, feed):
         return
-    edits = wrap(draft, feed, "ShardedSequence", "K4")
+    edits = wrap(draft, feed, _helper(draft, feed), "K4")
     if edits:
         draft.change("K4", feed, "Give every rank its own batches of the sequence", WHY, edits)
+
+
+def _helper(draft: Draft, feed: ast.expr) -> str:
+    """What deals a sequence out: one of Keras' that shuffles by what no one seeds alike on all ranks is told its order."""
+    if not keras_flows.all_shuffle(draft, feed):
+        return "ShardedSequence"
+    draft.stream["random"] = draft.needed_module("random")
+    return "ShardedFlow"
 
 
 def _divide_validation(draft: Draft, call: ast.Call) -> None:

@@ -44,7 +44,7 @@ def helper_lines(
         lines = ONE_STREAM
     if purpose == "SilentWriter" and not _may_be_entered(draft):
         lines = (*SILENT, *DOES_NOTHING)
-    if purpose == "ShardedSequence" and draft.keras_3:
+    if purpose in ("ShardedSequence", "ShardedFlow") and draft.keras_3:
         lines = _as_py_dataset(draft, lines)
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     if draft.config_to_make and not has_config:

@@ -85,7 +85,7 @@ def average(
             name = draft.module.text(b.anchor)
             edits = draft.put_after(statement, [f"{name} = {mean}({name}){times}"])
         else:
-            edits = _around(draft, b.value, times)
+            edits = _around(draft, b.value, times, is_all=True)
         draft.change(rule, statement, what, why, edits, doubt)
     return True
 
@@ -115,11 +115,14 @@ def _average(draft: Draft, measured: Measured) -> None:
         draft.change(rule, measured, _WHAT, _WHY, _around(draft, measured, times), doubt)
 
 
-def _around(draft: Draft, measured: ast.expr, times: str) -> list[Edit]:
-    opening, closing = ("(", f"){times})") if times else ("", ")")
+def _around(draft: Draft, measured: ast.expr, times: str, *, is_all: bool = False) -> list[Edit]:
+    """`is_all`: that nothing else stands around it"""
+    parts = averaged_parts(draft, measured)
+    enclosed = bool(times) and not (is_all and parts == [measured])
+    opening, closing = ("(", f"){times})") if enclosed else ("", f"){times}")
     return [
         edit
-        for part in averaged_parts(draft, measured)
+        for part in parts
         for edit in Edit.around(draft.module.span(part), f"{opening}{_helper(draft)}(", closing)
     ]
 

@@ -12,11 +12,11 @@ from functools import cached_property
 
 from horovodize.facts.cursors import deals
 from horovodize.plan import Decision
-from horovodize.rules import row_buffers, streams, told_draws
+from horovodize.rules import keras_flows, row_buffers, streams, told_draws
 from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Apart, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import draws_for_all, draws_for_itself, feeding
+from horovodize.rules.shares import draws_for_all, draws_for_itself, feeding, flows_from_share
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
@@ -29,7 +29,6 @@ _PICKS = ("randint", "randrange", "integers", "choice")
 _STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
 _SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
-_FOLDERS = ("flow_from_directory", "flow_from_dataframe")
 _OWN_ORDER = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "seed NumPy with the same number on all ranks"
@@ -323,13 +322,11 @@ def _is_of_stream(draft: Draft, call: ast.Call) -> bool:
 
 
 def _report_folder(draft: Draft, fed: FitFeed) -> None:
-    """`flow_from_directory(…)`, which shuffles inside of Keras, by what no one seeds."""
-    for call in draft.values.calls(fed.x) if fed.kind is Kind.SEQUENCE else ():
-        shuffle = argument(call, "shuffle")
-        never = isinstance(shuffle, ast.Constant) and shuffle.value is False
-        seeded = argument(call, "seed") is not None or has_unpacking(call)
-        if draft.names.last(call.func) in _FOLDERS and not never and not seeded:
-            draft.note("D3", call, _OWN_ORDER)
+    """One of several sequences of which one shuffles inside of Keras, so that it can't be told its order."""
+    if fed.kind is Kind.SEQUENCE and not keras_flows.all_shuffle(draft, fed.x):
+        for call in draft.values.calls(fed.x):
+            if keras_flows.shuffles(draft, call) and not flows_from_share(draft, fed.x):
+                draft.note("D3", call, _OWN_ORDER)
 
 
 def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:

@@ -3,6 +3,7 @@ import argparse
 from typing import List, Optional
 
 import tensorflow as tf
+import random
 import horovod.tensorflow.keras as hvd
 from tensorflow.keras.callbacks import Callback, TensorBoard
 
@@ -16,12 +17,14 @@ if gpus:
 	tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], 'GPU')
 
 
-class ShardedSequence(tf.keras.utils.Sequence):
-	"""Every size()-th batch of a sequence, and equally many on each rank."""
+class ShardedFlow(tf.keras.utils.Sequence):
+	"""Every size()-th batch of a sequence of Keras' that shuffles, in one order on all ranks."""
 
 	def __init__(self, sequence):
 		super().__init__()
 		self.sequence, self.rank, self.size = sequence, hvd.rank(), hvd.size()
+		self.order = random.Random(sequence.seed or 0)
+		self.on_epoch_end()
 
 	def __len__(self):
 		return max(1, len(self.sequence) // self.size)
@@ -30,7 +33,7 @@ class ShardedSequence(tf.keras.utils.Sequence):
 		return self.sequence[(index * self.size + self.rank) % len(self.sequence)]
 
 	def on_epoch_end(self):
-		self.sequence.on_epoch_end()
+		self.sequence.index_array = self.order.sample(range(self.sequence.n), self.sequence.n)
 
 
 def parse() -> argparse.Namespace:
@@ -55,7 +58,7 @@ def train(model: tf.keras.Model, epochs: int, callbacks: Optional[List[Callback]
 	flow = images.flow_from_directory('flowers', target_size=(64, 64), batch_size=16)
 	hvd_callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 	hvd_callbacks += callbacks or []
-	return model.fit(ShardedSequence(flow), steps_per_epoch=200 // hvd.size(), epochs=epochs, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)
+	return model.fit(ShardedFlow(flow), steps_per_epoch=200 // hvd.size(), epochs=epochs, callbacks=hvd_callbacks, verbose=1 if hvd.rank() == 0 else 0)
 
 
 def main() -> None:
