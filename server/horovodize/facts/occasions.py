@@ -8,6 +8,7 @@ from functools import cached_property
 
 from horovodize import catalogue
 from horovodize.facts.counted_yields import yields_of
+from horovodize.facts.gates import gates
 from horovodize.facts.hooks import Hooks
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
@@ -36,6 +37,8 @@ class Occasions:
         are among them; None where it may happen otherwise. Both nothing: those of Estimators alone."""
         drivers, fitted, hooked = set[Driver](), False, False
         for way in self.drive.ways(place):
+            if any(self._is_gated(frame.function) for frame in way):
+                return None
             around = [loop for frame in way for loop in self.syntax.turned_with(frame.node)]
             driver = next((d for d in self.feeding.drivers if d.loop in around), None)
             if driver is not None:
@@ -54,6 +57,11 @@ class Occasions:
             elif way[-1].function is not None or any(frame.loops for frame in way[1:] or way):
                 return None  # and not once, before training: `self.step()` of a scheduler that begins; its own loop aside
         return (drivers, fitted) if drivers or fitted or hooked else None
+
+    def _is_gated(self, function: ast.AST | None) -> bool:
+        """Whether a decorator of the program's own decides in which calls a function runs."""
+        decorated = isinstance(function, FUNCTIONS) and bool(function.decorator_list)
+        return decorated and isinstance(function, FUNCTIONS) and any(gates(self.module, function))
 
     def _with_a_yield(self, place: ast.AST, around: list[Loop]) -> tuple[set[Driver], bool] | None:
         """The same of what each turn of a loop does that goes through a generator which takes the steps itself, and yields with

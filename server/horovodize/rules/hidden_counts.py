@@ -1,7 +1,7 @@
 """Counts of steps that no statement adds to: part of G5.
 
 `counts.update(["step"])` of a `collections.Counter`, `tick = lambda: box.__setitem__(0, box[0] + 1)`: what reads such a count,
-in a test that decides more than what is printed, counts a rank's steps, and is asked about."""
+in a test that decides more than what is printed, counts a rank's steps, and is asked about. So is what a decorator counts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.gates import gated
 from horovodize.rules import counted, thresholds
 from horovodize.rules.decisions import Asked, Decided
 from horovodize.rules.draft import Draft
@@ -20,10 +21,16 @@ _ASKED = (
     "a rank takes size() times fewer steps, and `{}` counts them in a call that isn't followed: let this test read those of "
     "all ranks, `{} * hvd.size()`, unless it is of a rank's own steps"
 )
+_GATES = (
+    "a rank takes size() times fewer steps, and this decides in which of them `{}` runs: let it go by the calls of all ranks, "
+    "whose number is that of a rank times `hvd.size()`"
+)
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
 
 
 def ask(draft: Draft) -> None:
     """Asks about each test that reads such a count."""
+    _ask_of_decorators(draft)
     counts = [(held, key) for held, key, call in _counted(draft) if _is_by_step(draft, call)]
     for test in draft.syntax.every(ast.Compare) if counts else ():
         read = next((n for n in walk(test) if any(_reads(n, *count) for count in counts)), None)
@@ -33,6 +40,16 @@ def ask(draft: Draft) -> None:
             continue
         text = draft.module.text(read)
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(text, text))
+
+
+def _ask_of_decorators(draft: Draft) -> None:
+    """`@every(50)`: asks about the test by which a decorator hands on the calls of a function that each step calls."""
+    for function, test in gated(draft.module):
+        counts = any(isinstance(n, (ast.Mod, *_ORDER)) for n in walk(test))
+        if not counts or not any(counted.is_by_step(draft, c) for c in draft.values.callers(function)):
+            continue
+        if not any(draft.was(n, Decided) for n in walk(test)) and draft.decide(test, Asked("G5")):
+            draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _GATES.format(function.name))
 
 
 def _counted(draft: Draft) -> Iterator[tuple[str, str | None, ast.Call]]:
