@@ -458,6 +458,13 @@ def test_a_folder_that_keras_shuffles_comes_in_one_order(before: str, given: str
     assert not any("shuffles for itself" in n.message for n in plan.notes)
 
 
+def test_what_flows_from_something_unseen_is_not_taken_for_keras() -> None:
+    """Near miss: `dataset.flow()` of another module has no order to be told."""
+    own = "from mine import dataset\nimages = dataset.flow()\nmodel ="
+    text = plan_of(FOLDER.format("", "").replace("model =", own)).text
+    assert "ShardedFlow" not in text
+
+
 def test_a_folder_beside_another_kind_of_sequence_is_said() -> None:
     """Near miss: which of them `fit` gets can't be seen, and the other has no order to be told."""
     own = (

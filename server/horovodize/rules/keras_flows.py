@@ -10,19 +10,23 @@ import ast
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import argument, has_unpacking
 
-_FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
+_FROM_FILES = ("flow_from_directory", "flow_from_dataframe")
 
 
 def shuffles(draft: Draft, call: ast.Call) -> bool:
     """Whether a call makes such a sequence, and it shuffles: also where nothing says whether."""
-    if (
-        draft.names.last(call.func) not in _FLOWS
-        or draft.values.callee(call) is not None
-        or has_unpacking(call)
-    ):
+    if not _is_of_keras(draft, call) or has_unpacking(call):
         return False
     shuffle = argument(call, "shuffle")
     return shuffle is None or (isinstance(shuffle, ast.Constant) and bool(shuffle.value))
+
+
+def _is_of_keras(draft: Draft, call: ast.Call) -> bool:
+    """Whether it is Keras' generator that flows; something else of another module may have a method `flow`."""
+    if not isinstance(call.func, ast.Attribute) or draft.values.callee(call) is not None:
+        return False
+    made = {draft.names.last(c.func) for c in draft.values.calls(call.func.value)}
+    return call.func.attr in _FROM_FILES or (call.func.attr == "flow" and made == {"ImageDataGenerator"})
 
 
 def all_shuffle(draft: Draft, feed: ast.expr) -> bool:
