@@ -170,6 +170,60 @@ def test_urlretrieve_to_a_file_of_its_own_is_no_matter() -> None:
     assert result.notes == []
 
 
+def test_what_urlretrieve_gives_may_be_what_it_was_given() -> None:
+    check(
+        RULES,
+        """
+        from urllib.request import urlretrieve
+        path = os.path.join(folder, "data.csv")
+        if not os.path.exists(path):
+            def tell(count, size, total):
+                print(count * size / total)
+            path, _ = urlretrieve(url, path, tell)
+            found = os.stat(path)
+            print(found.st_size)
+        path, _ = urlretrieve(url, path)
+        name, _ = urlretrieve(url, "other.csv")
+        rows = open(path).read() + open("other.csv").read()
+        """,
+        f"""
+        from urllib.request import urlretrieve
+        path = os.path.join(folder, "data.csv")
+        if not os.path.exists(path) and hvd.local_rank() == 0:
+            def tell(count, size, total):
+                print(count * size / total)
+            path, _ = urlretrieve(url, path, tell)
+            found = os.stat(path)
+            print(found.st_size)
+        {WAIT}
+        if hvd.local_rank() == 0:
+            path, _ = urlretrieve(url, path)
+        {WAIT}
+        if hvd.local_rank() == 0:
+            name, _ = urlretrieve(url, "other.csv")
+        {WAIT}
+        rows = open(path).read() + open("other.csv").read()
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name, _ = urlretrieve(url, path)\nrows = open(name)\n",
+        "path, headers = urlretrieve(url, path)\nprint(headers)\n",
+        "_, path = urlretrieve(url, path)\nprint(path)\n",
+        "own.path, _ = urlretrieve(url, own.path)\n",
+        "path = keep(urlretrieve(url, path))\n",
+        "if not os.path.exists(path):\n    path, _ = urlretrieve(url, path)\n    size = os.stat(path)\nprint(size)\n",
+        "if not os.path.exists(path):\n    def tell(*given): pass\n    path, _ = urlretrieve(url, path, tell)\ntell()\n",
+    ],
+)
+def test_what_urlretrieve_gives_is_needed(text: str) -> None:
+    result = unchanged(RULES, "from urllib.request import urlretrieve\npath = 'data.csv'\n" + text)
+    assert len(result.notes) == 1
+
+
 def test_a_print_does_not_hide_a_download() -> None:
     check(
         (downloads.RULE, root_rank.RULE),

@@ -3,8 +3,9 @@
 What it does   Before a statement that loads a data set or a file through a cache (`keras.datasets`, `get_file`, `tfds.load`,
                …) the process with local rank 0 makes the same call, and the others wait. What downloads to a path without
                looking whether it is there (`urlretrieve`, a command as `os.system("wget …")`) is left to local rank 0.
-               With the `if not os.path.exists(…)` around it. So are archives that are unpacked (`ZipFile(…).extractall()`),
-               and commands whose output is led into a file (`os.system("perl score.pl > score.txt")`).
+               With the `if not os.path.exists(…)` around it, and where what it gives is its path again, or isn't read. So are
+               archives that are unpacked (`ZipFile(…).extractall()`), and commands whose output is led into a file
+               (`os.system("perl score.pl > score.txt")`).
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
 After          # One process per host downloads; the others then read its copy.
@@ -209,11 +210,20 @@ class _Downloads:
             u.call for u in self.draft.sites.updates
         }
         for s in parent.body:
-            if isinstance(s, ast.Assign) and not all(self.outputs.private(t, parent) for t in s.targets):
+            if isinstance(s, ast.Assign) and not all(
+                self.outputs.private(t, parent) or self._is_path_again(t, s.value) for t in _targets(s)
+            ):
                 return statement
+            if isinstance(s, ast.FunctionDef) and self._is_called_in(s, parent):
+                continue
             if not isinstance(s, (ast.Expr, ast.Assign, ast.With, ast.Import, ast.ImportFrom)):
                 return statement
         return statement if self.draft.drive.reaches(parent, steps) else parent
+
+    def _is_called_in(self, function: ast.FunctionDef, around: ast.If) -> bool:
+        """Whether nothing but what stands with a function in a block asks for it: one that tells how far a download is."""
+        inside = self.draft.syntax.inside
+        return all(inside(n, around) for n in self.draft.module.loads.get(function.name))
 
     def _in_expression(self, call: ast.Call) -> bool:
         """Whether a call runs often, later or not at all when its statement runs."""
@@ -242,7 +252,32 @@ class _Downloads:
     def _alone(self, statement: ast.stmt, calls: list[ast.Call]) -> bool:
         """Whether a statement is nothing but a download that is made again at every call."""
         again = self._is_made_again(calls[0])
+        if again and isinstance(statement, ast.Assign) and statement.value is calls[0]:
+            return self._says_nothing(statement, calls[0])
         return again and isinstance(statement, ast.Expr) and statement.value is calls[0]
+
+    def _says_nothing(self, statement: ast.Assign, call: ast.Call) -> bool:
+        """Whether ranks can do without what a download gives: nothing reads it outside what one process does, or it is the path
+        that the call was given, and bears its name."""
+        whole = self._whole(statement)
+        return _path_given(call, self.draft.names.last(call.func)) is not None and all(
+            self.outputs.private(target, whole) or self._is_path_again(target, call)
+            for target in _targets(statement)
+        )
+
+    def _is_path_again(self, target: ast.expr, call: ast.expr) -> bool:
+        """Whether a name is set to what it was: `path, _ = urlretrieve(url, path)`."""
+        if not isinstance(call, ast.Call) or not self._is_made_again(call):
+            return False
+        given = _path_given(call, self.draft.names.last(call.func))
+        assigned = self.draft.syntax.statement(call)
+        first = _targets(assigned)[0] if isinstance(assigned, ast.Assign) else None
+        return (
+            isinstance(given, ast.Name)
+            and isinstance(target, ast.Name)
+            and target is first
+            and target.id == given.id
+        )
 
     def _is_made_again(self, call: ast.Call) -> bool:
         name = self.draft.names.of(call.func) or ""
@@ -300,6 +335,20 @@ class _Downloads:
         text = "".join(line + draft.newline + indent for line in lines)
         edit = Edit.insert(start, text, draft.module.span(statement))
         draft.change("D4", statement, "Download once per host", _WHY, [edit])
+
+
+def _path_given(call: ast.Call, function: str) -> ast.expr | None:
+    """Where a file is put by what downloads at every call and gives that back, if it is told."""
+    if function == "urlretrieve":
+        return argument(call, "filename", 1)
+    if function == "download":  # of `wget`, `gdown`
+        return argument(call, "out") or argument(call, "output", 1)
+    return None
+
+
+def _targets(statement: ast.Assign) -> list[ast.expr]:
+    """What a statement sets, each name of a tuple by itself."""
+    return [e for t in statement.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
 
 
 def _stored(statement: ast.stmt) -> set[str]:
