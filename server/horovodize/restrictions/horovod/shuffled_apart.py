@@ -8,7 +8,7 @@ have taken too: in each epoch about a third of the rows is not trained on, and o
 On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, without a seed, where the script
 doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`, `rows[hvd.rank() * n:(hvd.rank() + 1) * n]`,
 `np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted or split by NumPy, `random` or scikit-learn
-without a seed.
+without a seed. Not on what a `fit` validates on for some steps, and that repeats without end: a sample may be in any order.
 
 ## Quick fix
 Give the shuffle a seed.
@@ -65,8 +65,33 @@ rows = rows[order]
 mine = rows[hvd.rank() * n:(hvd.rank() + 1) * n]  # HVD319
 mine = np.array_split(order, hvd.size())[hvd.rank()]  # HVD319
 ```
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rows = tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10).repeat()
+held = tf.data.Dataset.range(100).shuffle(100).batch(10).shard(hvd.size(), hvd.rank())  # HVD319
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(rows, steps_per_epoch=100 // hvd.size(), validation_data=held, validation_steps=5, callbacks=callbacks)
+```
 
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rows = tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10).repeat()
+held = tf.data.Dataset.range(100).shuffle(100).batch(10).repeat().shard(hvd.size(), hvd.rank())
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(rows, steps_per_epoch=100 // hvd.size(), validation_data=held, validation_steps=5, callbacks=callbacks)
+```
+
 ```python
 import numpy as np
 import horovod.tensorflow as hvd
@@ -117,6 +142,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import argument, arguments, has_unpacking, position
 
 _SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
@@ -135,7 +161,7 @@ def find(context: Context) -> Iterator[Violation]:
         if number is None or index is None or not use.depends_on(index, "rank", limit=60):
             continue
         shuffled = _shuffled_before(context, call)
-        if shuffled is not None:
+        if shuffled is not None and not _is_sample_to_validate(context, call):
             yield RESTRICTION.at(
                 context,
                 call,
@@ -267,6 +293,18 @@ def _shuffled_before(context: Context, shard: ast.Call) -> ast.Call | None:
         before = context.values.origins(call.func.value)
         call = before[0].call if len(before) == 1 else None
     return None
+
+
+def _is_sample_to_validate(context: Context, shard: ast.Call) -> bool:
+    """Whether a `fit` validates by some steps on what is repeated without end: that is a sample in any order, and nothing is
+    learned of the rows that are taken twice."""
+    pipelines = context.facts.feeding.kinds.pipelines
+    for fit in context.sites.fits:
+        data, steps = argument(fit.call, "validation_data"), argument(fit.call, "validation_steps")
+        if steps is None or data is None or shard is not data and shard not in context.values.calls(data):
+            continue
+        return isinstance(shard.func, ast.Attribute) and is_endless_after(pipelines, shard, shard.func.value)
+    return False
 
 
 def _shuffles(context: Context, call: ast.Call) -> bool:
