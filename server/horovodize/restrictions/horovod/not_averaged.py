@@ -9,8 +9,9 @@ On what trains, where the optimizer and the tape are seen and neither averages: 
 optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, or in a graph of
 `tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one
 averages in `fit` and `minimize` only: since TensorFlow 2.4, its `apply_gradients` applies what it is given. Not where the
-gradients pass through a collective, or anything that can't be seen. As information, where the model is of a class that can't
-be seen: its `train_step` may average.
+gradients pass through a collective, or anything that can't be seen. Where none of that is seen, on `DistributedOptimizer` and
+`DistributedGradientTape` of which nothing uses what they give, also in a module that trains for others. As information, where
+the model is of a class that can't be seen: its `train_step` may average.
 
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
 replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras 3.
@@ -127,7 +128,32 @@ for x, y in loader:
     optimizer.step()
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def optimizer_of(name, rate, distributed):
+    optimizer = getattr(tf.keras.optimizers, name)(rate)
+    if distributed:
+        hvd.DistributedOptimizer(optimizer)  # HVD304
+    return optimizer
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+def optimizer_of(name, rate, distributed):
+    optimizer = getattr(tf.keras.optimizers, name)(rate)
+    wrapped = hvd.DistributedOptimizer(optimizer)
+    return wrapped if distributed else optimizer
+
+def test_wrapping_needs_an_optimizer():
+    with pytest.raises(ValueError):
+        hvd.DistributedOptimizer(3)
+```
+
 ```python
 import torch
 import horovod.torch as hvd
@@ -220,7 +246,7 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod import torch_training
+from horovodize.restrictions.horovod import torch_training, unused_wrappers
 from horovodize.restrictions.horovod.mending import horovod, keras, stands_alone, tapes, wrapped
 from horovodize.restrictions.horovod.unseen_models import is_of_unseen_class, last_before
 from horovodize.restrictions.restriction import Restriction
@@ -233,6 +259,7 @@ from horovodize.world.world import Keras
 
 _APPLIES_ONLY = (2, 4)  # the first TensorFlow whose Keras optimizers no longer do
 _OF_GRAPHS = ("tensorflow.gradients", "tensorflow.compat.v1.gradients")
+_ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
 _BUILTINS = ("zip", "list", "tuple", "enumerate", "len", "map", "filter", "reversed", "sorted")
 
 
@@ -254,9 +281,8 @@ def find(context: Context) -> Iterator[Violation]:
         return
     if context.module.imports("horovod_keras3", *_EXCHANGING):
         return
-    yield from _fits(context)
-    yield from _updates(context)
-    yield from _minimizes(context)
+    found = [*_fits(context), *_updates(context), *_minimizes(context)]
+    yield from found or unused_wrappers.find(context, RESTRICTION)
 
 
 def _fits(context: Context) -> Iterator[Violation]:
@@ -461,7 +487,12 @@ def _is_of_plain_tape(context: Context, gradient: ast.Call) -> bool:
 def _may_be_handed_on(context: Context, call: ast.Call) -> bool:
     """Whether a function that stands around a call, an Estimator's model, say, is given to what runs it."""
     around = [a for a in context.syntax.ancestors(call) if isinstance(a, (*FUNCTIONS, ast.ClassDef))]
-    return context.facts.horovod.is_whole and bool(around) and bool(context.module.loads.get(around[-1].name))
+    if context.facts.horovod.is_whole and around and context.module.loads.get(around[-1].name):
+        return True
+    models = [argument(made, "model_fn", 0) for made in context.module.calls_of(*_ESTIMATORS)]
+    given = {o.node for e in models if e is not None for o in context.values.origins(e)}
+    ways = [way for way in context.ways(call) if any(frame.function in given for frame in way)]
+    return bool(ways)
 
 
 def _applies(context: Context, call: ast.Call) -> Iterator[Violation]:
