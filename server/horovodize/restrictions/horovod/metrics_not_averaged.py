@@ -198,10 +198,7 @@ def find(context: Context) -> Iterator[Violation]:
                 or item.node in reported
             ):
                 continue
-            if late and any(
-                i.unsure or (i.by is None and context.syntax.conditions(i.node))
-                for i in (item, items[averaged or 0])
-            ):
+            if late and not _are_made_together(context, item, items[averaged or 0]):
                 continue
             reported.add(item.node)
             what = f"`{_AVERAGES}` comes after it" if late else f"there is no `{_AVERAGES}`"
@@ -232,6 +229,17 @@ def _stopped_by_nan(context: Context) -> Iterator[Violation]:
                 "which ends the whole job, or give it a loss that `hvd.allreduce` averaged",
                 severity=Severity.INFORMATION,
             )
+
+
+def _are_made_together(context: Context, one: CallbackItem, other: CallbackItem) -> bool:
+    """Whether a `fit` surely gets two callbacks in their order: nothing decides whether it gets one, or the same for both, as
+    for two of one list."""
+    if one.unsure or other.unsure:
+        return False
+    lists = [context.syntax.parent.get(i.node) for i in (one, other)]
+    if lists[0] is lists[1] and isinstance(lists[0], ast.List):
+        return True
+    return not any(i.by is None and context.syntax.conditions(i.node) for i in (one, other))
 
 
 def _fix(context: Context, item: CallbackItem, later: CallbackItem | None) -> Fix | None:

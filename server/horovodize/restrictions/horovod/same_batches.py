@@ -6,14 +6,18 @@ them has computed: N ranks train as far as one, with its batch, and at N times i
 
 ## When it is reported
 On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivided, where nothing shuffles them, or a seed that
-is the same on all ranks fixes how. Not where the data depend on the rank, are drawn, or come from anything that can't be
-followed.
+is the same on all ranks fixes how; on pictures that Keras' `flow_from_directory` or `flow` gives a `fit` by such a seed, or
+unshuffled; and on arrays that a loop feeds a session or a step with, where all that chooses them is the same on all ranks and
+the script needs its rank for nothing but tests, texts and GPUs. On shares of size() that go by `local_rank()`, too: ranks of
+several hosts take the same one. As information, where such a loop's rate isn't scaled: each rank trains as one process would.
+Not where the data depend on the rank, are drawn, or come from
+anything that can't be followed.
 
 In a script of `horovod.torch`, on a `DataLoader` without a sampler, of a data set of torchvision or of tensors, that a loop
 with steps of a wrapped optimizer goes through in order, or in the order that one seed for all ranks fixes.
 
 ## Quick fix
-None.
+`rank()` for `local_rank()`. None otherwise.
 
 ## Example that breaks it
 ```python
@@ -89,6 +93,51 @@ for x, y in data.rows:  # HVD320
 ```
 
 ```python
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+def batches(rows, size):
+    np.random.seed(7)
+    while True:
+        for start in range(0, len(rows) - size, size):
+            yield rows[np.random.permutation(len(rows))[start:start + size]]
+
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 * hvd.size())).minimize(loss)
+given = batches(np.load("rows.npy"), 32)
+with tf.train.MonitoredTrainingSession(hooks=[hvd.BroadcastGlobalVariablesHook(0)]) as session:
+    for step in range(1000 // hvd.size()):
+        session.run(train, {x: next(given)})  # HVD320
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rows = tf.data.Dataset.range(1000).shard(hvd.size(), hvd.local_rank()).shuffle(1000).batch(10)  # HVD320
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+pictures = tf.keras.preprocessing.image.ImageDataGenerator(rescale=1 / 255)
+given = pictures.flow_from_directory("train", batch_size=32, seed=2022)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(given, steps_per_epoch=len(given) // hvd.size(), callbacks=callbacks)  # HVD320
+```
+
+```python
 import torch
 import horovod.torch as hvd
 from torchvision import datasets
@@ -107,6 +156,51 @@ for x, y in loader:
 ```
 
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+mine = hvd.rank()
+rows = tf.data.Dataset.list_files("/local/*.tfrecord").shard(hvd.local_size(), hvd.local_rank())
+others = rows_of_all.shard(hvd.size(), mine)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(rows.repeat(), steps_per_epoch=9, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+def batches(rows, size):
+    while True:
+        yield rows[np.random.permutation(len(rows))[:size]]
+
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001 * hvd.size())).minimize(loss)
+given = batches(np.load("rows.npy"), 32)
+with tf.train.MonitoredTrainingSession(hooks=[hvd.BroadcastGlobalVariablesHook(0)]) as session:
+    for step in range(1000 // hvd.size()):
+        session.run(train, {x: next(given)})
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+pictures = tf.keras.preprocessing.image.ImageDataGenerator(rescale=1 / 255)
+given = pictures.flow_from_directory("train", batch_size=32, seed=2022 + hvd.rank())
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(given, steps_per_epoch=len(given) // hvd.size(), callbacks=callbacks)
+```
+
 ```python
 import torch
 import horovod.torch as hvd
@@ -210,9 +304,12 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod import torch_training
+from horovodize.restrictions.horovod import batches_alike, torch_training
+from horovodize.restrictions.horovod.first_rates import first_rate
+from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Severity, Violation
+from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.source import Edit
 from horovodize.summary.syntax import FUNCTIONS, argument
 
 _SEEDS = (
@@ -252,6 +349,58 @@ def find(context: Context) -> Iterator[Violation]:
             f"every rank takes the same rows of `{context.text(data)}` in the same order, and all compute the same gradients: "
             "divide them, by `shard(hvd.size(), hvd.rank())` before they are shuffled and batched",
         )
+    yield from _of_arrays(context)
+    yield from _of_hosts(context)
+
+
+def _of_hosts(context: Context) -> Iterator[Violation]:
+    """Rows that ranks choose by their number within a host, of as many shares as there are ranks on all of them."""
+    for index in batches_alike.of_local_ranks(context):
+        if not context.facts.rank_tests.may_be_guarded(index):
+            yield RESTRICTION.at(
+                context,
+                index,
+                "`local_rank()` counts the processes of one host: on several, ranks take the same rows here, and no rank takes "
+                "the others; use `rank()`",
+                fixes=[_by_rank(context, index)],
+            )
+
+
+def _by_rank(context: Context, index: ast.expr) -> Fix | None:
+    """`hvd.local_rank()` → `hvd.rank()`"""
+    if not isinstance(index, ast.Call) or not isinstance(index.func, ast.Attribute):
+        return None
+    return Fix(
+        "Use the rank among all",
+        (Edit(context.module.span(index.func), f"{context.text(index.func.value)}.rank"),),
+    )
+
+
+def _of_arrays(context: Context) -> Iterator[Violation]:
+    """Batches of arrays, of the script's own generators and of Keras'."""
+    for site, data in batches_alike.flowing(context):
+        if context.facts.horovod.runs(site) and not context.facts.rank_tests.may_be_guarded(site):
+            yield RESTRICTION.at(
+                context,
+                site,
+                f"every rank takes the same pictures of `{context.text(data)}` in the same order, and all compute the same "
+                "gradients: give each a seed of its own, with `hvd.rank()` in it",
+            )
+    for site, data in batches_alike.fed(context):
+        if context.facts.horovod.runs(site) and not context.facts.rank_tests.may_be_guarded(site):
+            yield RESTRICTION.at(
+                context,
+                site,
+                f"every rank takes the same rows by `{context.text(data)}`, and all compute the same gradients: let each take "
+                "rows of its own, by `hvd.rank()`, or draw them by a seed of its own",
+                severity=None if _is_rate_scaled(context) else Severity.INFORMATION,
+            )
+
+
+def _is_rate_scaled(context: Context) -> bool:
+    """Whether some rate grows with the number of ranks. Else ranks train as one process would, and do it several times."""
+    use = context.facts.horovod
+    return any(use.most(first_rate(context, rate)) for _, rates in averaging(context) for rate in rates)
 
 
 def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:

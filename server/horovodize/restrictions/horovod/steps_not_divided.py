@@ -6,8 +6,9 @@ epoch, which takes as long as before. What counts epochs (schedules, patience) t
 
 ## When it is reported
 On the `steps_per_epoch` of a `fit` that is made without size(), where the rate grows by size(), over data without an end
-(`repeat()`), on the `steps` of an Estimator's training over such data, on the number of turns of loops
-over such data (`take(n)`, or `range(n)` around `next(batches)`), and on the steps after which a `StopAtStepHook` ends.
+(`repeat()`, pictures that Keras' `flow_from_directory` or `flow` gives), on the `steps` of an Estimator's training over such
+data, on the number of turns of loops over such data (`take(n)`, or `range(n)` around `next(batches)`), and on the steps after
+which a `StopAtStepHook` ends.
 
 ## Quick fix
 Divide the steps: `steps_per_epoch=steps // hvd.size()`.
@@ -52,6 +53,19 @@ for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().shuf
     tape = hvd.DistributedGradientTape(tape)
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+pictures = tf.keras.preprocessing.image.ImageDataGenerator(rescale=1 / 255).flow_from_directory("train", batch_size=32)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(pictures, steps_per_epoch=len(pictures), epochs=9, callbacks=callbacks)  # HVD321
+model.fit(pictures, steps_per_epoch=len(pictures) // hvd.size(), epochs=9, callbacks=callbacks)
 ```
 
 ```python
@@ -136,6 +150,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.batches_alike import is_flow
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
@@ -184,9 +199,7 @@ _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not any(
-        use.factor(first_rate(context, rate)) == 1 for _, rates in averaging(context) for rate in rates
-    ):
+    if not any(use.most(first_rate(context, rate)) == 1 for _, rates in averaging(context) for rate in rates):
         return
     yield from _fits(context)
     yield from _estimators(context)
@@ -299,7 +312,11 @@ def _fits(context: Context) -> Iterator[Violation]:
         if any(e is not None and not is_of_one(context, e) for e in (steps, epochs)) or is_one(steps):
             continue
         data, pipelines = argument(fit.call, "x", 0), context.facts.feeding.kinds.pipelines
-        if data is not None and (is_endless_after(pipelines, fit.call, data) or _is_repeated(context, data)):
+        if data is not None and (
+            is_endless_after(pipelines, fit.call, data)
+            or _is_repeated(context, data)
+            or is_flow(context, data)
+        ):
             yield RESTRICTION.at(
                 context,
                 fit.call,

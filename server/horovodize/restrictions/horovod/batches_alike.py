@@ -1,0 +1,162 @@
+"""Batches that are the same on all ranks, of what is no data set: arrays that a session or a step is fed with, and Keras'
+generators of pictures (part of HVD320)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Uniform, Varies
+from horovodize.facts.sources import Source
+from horovodize.facts.steps import Feed
+from horovodize.restrictions.context import Context
+from horovodize.summary.syntax import CALLABLES, argument, says_none
+
+_FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
+_OF_DATA_SETS = "tensorflow.keras.datasets."
+_SHOWN = re.compile(r"^(print|info|debug|warning|warn|error|log|format|str|repr)$")
+_PINNED = re.compile(r"visible_device|^CUDA_")
+_DEPTH = 4
+
+
+def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Where a step is given the same batch on every rank, and that batch. Not where the rank may divide it later."""
+    if not all(_decides_no_rows(context, read, _DEPTH) for read in _ranks(context)):
+        return
+    trained = {fit.call for fit in context.sites.fits}
+    for loop in context.loops:
+        site = loop.node
+        if (
+            not isinstance(site, ast.Call)
+            or site in trained
+            or context.facts.steps.of(site).feed is not Feed.BATCH
+        ):
+            continue
+        batches = [e for e in context.facts.steps.of(site).batches if isinstance(e, ast.expr)]
+        if batches and len(batches) == len(context.facts.steps.of(site).batches):
+            if not any(_is_data_set(context, e) for e in batches) and all(
+                _is_alike(context, e) for e in batches
+            ):
+                yield batches[0], batches[0]
+
+
+def flowing(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Where a `fit` is given pictures by one of Keras' generators, in an order that is the same on every rank."""
+    for fit in context.sites.fits:
+        data = argument(fit.call, "x", 0) or argument(fit.call, "generator", 0)
+        made = context.values.calls(data) if data is not None else []
+        if data is None or not is_flow(context, data):
+            continue
+        if _is_in_one_order(context, made[0]) and isinstance(context.facts.uniform.of(data), Uniform):
+            if not any(
+                _is_by_rank(context, e) for e in (*made[0].args, *(k.value for k in made[0].keywords))
+            ):
+                yield fit.call, data
+
+
+def is_flow(context: Context, data: ast.expr) -> bool:
+    """Whether a `fit` is given pictures by one of Keras' generators, which never ends."""
+    made = context.values.calls(data)
+    return len(made) == 1 and context.names.last(made[0].func) in _FLOWS
+
+
+def of_local_ranks(context: Context) -> Iterator[ast.expr]:
+    """Where ranks take the rows of the first host's ranks by their number within a host: `shard(hvd.size(), hvd.local_rank())`,
+    `rows[hvd.local_rank()::hvd.size()]`."""
+    shards = (
+        (argument(c, "num_shards", 0), argument(c, "index", 1)) for c in context.sites.method_calls("shard")
+    )
+    parts = (n.slice for n in context.syntax.every(ast.Subscript) if isinstance(n, ast.Subscript))
+    strides = ((at.step, at.lower) for at in parts if isinstance(at, ast.Slice))
+    for number, index in (*shards, *strides):
+        if number is not None and index is not None and _is_of_all_ranks(context, number):
+            if _is_only(context, index, "local_rank"):
+                yield index
+
+
+def _is_of_all_ranks(context: Context, number: ast.expr) -> bool:
+    return _is_only(context, number, "size")
+
+
+def _is_only(context: Context, e: ast.expr, name: str) -> bool:
+    """Whether a value is what Horovod gives by one of its functions, and nothing else, whatever way it takes."""
+    found = context.values.origins(e)
+    return bool(found) and all(not o.path and context.facts.horovod.is_call(o.node, name) for o in found)
+
+
+def _is_in_one_order(context: Context, flow: ast.Call) -> bool:
+    """Whether a seed or nothing says in which order pictures come. Without one, NumPy's says that."""
+    seed, shuffled = argument(flow, "seed"), argument(flow, "shuffle")
+    if isinstance(shuffled, ast.Constant) and shuffled.value is False:
+        return True
+    if seed is not None and not says_none(seed):
+        return isinstance(seed, ast.Constant) or isinstance(context.facts.uniform.of(seed), Uniform)
+    return False
+
+
+def _is_by_rank(context: Context, e: ast.expr) -> bool:
+    return context.facts.horovod.depends_on(e, "rank", "local_rank", limit=200)
+
+
+def _is_alike(context: Context, batch: ast.expr) -> bool:
+    """Whether a batch is surely the same on every rank; where a data set of Keras lies makes no difference."""
+    reasons = context.facts.uniform.reasons(batch)
+    if not reasons:
+        return isinstance(context.facts.uniform.of(batch), Uniform)
+    return all(
+        isinstance(reason, Varies)
+        and reason.kind is Source.HOST
+        and reason.where is not None
+        and _is_of_path(context, reason.where)
+        for reason in reasons
+    )
+
+
+def _is_of_path(context: Context, node: ast.AST) -> bool:
+    """Whether something stands in a call that loads a data set of Keras."""
+    for around in context.syntax.ancestors(node):
+        if isinstance(around, ast.Call) and (context.names.of(around.func) or "").startswith(_OF_DATA_SETS):
+            return True
+        if isinstance(around, ast.stmt):
+            return False
+    return False
+
+
+def _is_data_set(context: Context, e: ast.expr) -> bool:
+    return context.facts.feeding.kinds.pipelines.is_dataset(e)
+
+
+def _ranks(context: Context) -> list[ast.expr]:
+    """Where a script asks for its rank."""
+    named = (n for name in ("rank", "local_rank") for n in context.module.loads.get(name))
+    return [n for n in named if (context.names.of(n) or "").startswith("horovod.")]
+
+
+def _decides_no_rows(context: Context, read: ast.AST, depth: int) -> bool:
+    """Whether a rank is only compared, shown, written into a name of a file, or says which GPU is taken."""
+    child, around = read, context.syntax.parent.get(read)
+    while around is not None and not isinstance(around, (ast.stmt, *CALLABLES)):
+        if isinstance(around, ast.Compare | ast.JoinedStr | ast.FormattedValue):
+            return True
+        if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Mod) and child is around.right:
+            if isinstance(around.left, ast.Constant | ast.JoinedStr):
+                return True
+        if isinstance(around, ast.Call) and child is not around.func:
+            last = context.names.last(around.func)
+            return bool(_SHOWN.search(last) or _PINNED.search(last))
+        child, around = around, context.syntax.parent.get(around)
+    if isinstance(around, ast.Assign) and depth and len(around.targets) == 1:
+        return _is_kept_for_that(context, around, around.targets[0], depth)
+    return isinstance(around, ast.If | ast.While | ast.Expr | ast.Assert)
+
+
+def _is_kept_for_that(context: Context, kept: ast.Assign, target: ast.expr, depth: int) -> bool:
+    """The same of a name that a rank is kept under."""
+    if isinstance(target, ast.Attribute | ast.Subscript):
+        return bool(_PINNED.search(context.text(target)))
+    if not isinstance(target, ast.Name):
+        return False
+    reads = [n for n in context.module.loads.get(target.id) if isinstance(n, ast.Name)]
+    later = [n for n in reads if any(b.statement is kept for b in context.scopes.reaching(n))]
+    return all(_decides_no_rows(context, n, depth - 1) for n in later)
