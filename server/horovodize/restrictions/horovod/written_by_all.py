@@ -55,6 +55,7 @@ with open("losses.txt", "w") as file:  # HVD314
 ```
 
 ```python
+import os
 import numpy as np
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -63,6 +64,8 @@ hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.fit(x, y)
 np.save(f"weights-of-{hvd.size()}.npy", model.get_weights()[0])  # HVD314
+model.save(os.path.join(os.environ["OUTPUT"], "model.h5"))  # HVD314
+model.save(os.path.join(os.getenv("OUTPUT", "."), "model.h5"))  # HVD314
 ```
 
 ## Near misses
@@ -105,6 +108,7 @@ with open("losses.txt", "a") as file:
 ```
 
 ```python
+import os
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
@@ -118,6 +122,10 @@ model.fit(x, y, callbacks=callbacks)
 model.save(f"model-{hvd.rank()}.h5")
 if hvd.local_rank() == 0:
     model.save("model.h5")
+model.save(os.path.join(os.environ["TMPDIR"], "model.h5"))
+model.save(os.path.join(os.getenv("OUTPUT") if hvd.rank() == 0 else os.getenv("OTHER"), "model.h5"))
+model.save(os.environ["OMPI_COMM_WORLD_RANK"] + ".h5")
+model.save(os.environ[named()] + ".h5")
 ```
 
 ```python
@@ -155,6 +163,7 @@ Horovod's guide for TensorFlow, step 7; Horovod's issue 3170 (TensorBoard).
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from horovodize.interleaving.actions import Deed
@@ -200,6 +209,10 @@ _TEXT = ("format", "join", "joinpath", "as_posix", "resolve", "absolute", "expan
          "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
 _SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.",
          "tensorflow.flags.", "tensorflow.compat.v1.flags.")  # fmt: skip
+# Variables of the environment that differ between processes, or hosts.
+_OF_PROCESS = re.compile(
+    r"RANK|PROC|LOCAL|NODE|HOST|TASK|WORKER|INDEX|ID$|TE?MP|SCRATCH|CUDA|GPU", re.IGNORECASE
+)
 # Files of settings that are read are the same for all ranks.
 _READERS = ("json", "yaml", "toml", "tomli", "tomllib")
 _READING = (
@@ -418,7 +431,9 @@ def _is_same(context: Context, path: ast.expr) -> bool:
                     and not _is_of_member(context, node, binding.imported)
                 ):
                     return False
-        if isinstance(node, ast.Attribute) and node.attr in ("environ", "argv", "pid"):
+        if isinstance(node, ast.Attribute) and node.attr in ("argv", "pid"):
+            return False
+        if isinstance(node, ast.Attribute) and node.attr == "environ" and not _is_of_job(context, node):
             return False
     return True
 
@@ -455,8 +470,24 @@ def _is_of_member(context: Context, name: ast.Name, imported: str) -> bool:
     return any(o.node is not read and not o.path for o in context.values.origins(read))
 
 
+def _is_of_job(context: Context, read: ast.AST) -> bool:
+    """Whether a variable of the environment is asked for, and none that a launcher sets for each process, or a host for itself:
+    `os.environ["OUTPUT"]`, `os.getenv("OUTPUT")`."""
+    around = context.syntax.parent.get(read)
+    if isinstance(around, ast.Attribute) and around.attr == "get":
+        read, around = around, context.syntax.parent.get(around)
+    key: ast.AST | None = None
+    if isinstance(around, ast.Subscript) and around.value is read:
+        key = around.slice
+    elif isinstance(around, ast.Call) and around.func is read:
+        key = argument(around, "key", 0)
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and not _OF_PROCESS.search(key.value)
+
+
 def _is_text(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
+    if name in ("os.getenv", "os.environ.get"):
+        return _is_of_job(context, call.func)
     if context.values.callee(call) is not None:
         return True
     if name:
