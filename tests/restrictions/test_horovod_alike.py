@@ -193,3 +193,87 @@ model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
     ):
         assert "HVD320" not in codes(text.replace("mine = hvd.local_rank()", f"mine = {index}"))
     assert "HVD320" not in codes(text.replace(":: hvd.size()", ":: hvd.local_size()"))
+
+
+APPLIED = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+def train_op(loss, kind, several):
+    optimizer = tf.train.AdamOptimizer(0.01 * hvd.size())
+    if kind == "plain":
+        return hvd.DistributedOptimizer(optimizer).minimize(loss)
+    pairs = optimizer.compute_gradients(loss)
+    for i, (gradient, weights) in enumerate(pairs):
+        if several:
+            gradient = hvd.allreduce(gradient)
+        pairs[i] = (tf.clip_by_norm(gradient, 1.0), weights)
+    return optimizer.apply_gradients(pairs)
+
+hvd.init()
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = train_op(loss, chosen, hvd.size() > 1)
+saver = tf.train.Saver()
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    if hvd.rank() == 0:
+        saver.restore(session, "kept/model")
+    for rows in given:
+        session.run(train, {x: rows})
+"""
+
+
+def test_gradients_that_a_script_puts_back_averaged_train_together() -> None:
+    assert "HVD333" in codes(APPLIED)
+    sent = "    session.run(hvd.broadcast_global_variables(0))\n"
+    restored = '    if hvd.rank() == 0:\n        saver.restore(session, "kept/model")\n'
+    assert "HVD333" not in codes(APPLIED.replace(sent + restored, restored + sent))
+    assert "HVD333" not in codes(
+        APPLIED.replace("            gradient = hvd.allreduce(gradient)\n", "            pass\n")
+    )
+    assert "HVD333" not in codes(APPLIED.replace("pairs[i] =", "others[i] ="))
+
+
+GENERATED = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+x, y = np.load("x.npy"), np.load("y.npy")
+
+def generator():
+    for i in range(len(x)):
+        yield x[i], y[i]
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+rows = tf.data.Dataset.from_generator(generator, (tf.float32, tf.float32)).batch(32)
+model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+def test_rows_that_a_generator_gives_in_order() -> None:
+    assert "HVD320" in codes(GENERATED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("range(len(x))", "range(hvd.rank(), len(x), hvd.size())"),
+        ("range(len(x))", "np.random.permutation(len(x))"),
+        ("yield x[i], y[i]", "j = np.random.randint(len(x))\n        yield x[j], y[j]"),
+        ("yield x[i], y[i]", "if i % hvd.size() == hvd.rank():\n            yield x[i], y[i]"),
+        ("yield x[i], y[i]", "yield from part(i)"),
+        ("yield x[i], y[i]", "yield read(i)"),
+        ("from_generator(generator,", "from_generator(lambda: generator(),"),
+        ("from_generator(generator,", "from_generator(Rows(),"),
+        (".batch(32)", ".shard(hvd.size(), hvd.rank()).batch(32)"),
+        (".batch(32)", ".shuffle(1000).batch(32)"),
+    ],
+)
+def test_rows_that_a_generator_gives_may_differ(old: str, new: str) -> None:
+    assert old in GENERATED
+    assert "HVD320" not in codes(GENERATED.replace(old, new))

@@ -17,6 +17,7 @@ from horovodize.summary.syntax import argument
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
 _AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce")
 _LIMIT = 400
+_FAR = 2000  # nodes behind gradients that a script changes before it applies them
 _TOGETHER = (
     "BroadcastGlobalVariablesCallback",
     "MetricAverageCallback",
@@ -140,4 +141,27 @@ class Collectives:
     def _is_wrapped(self, minimize: ast.Call) -> bool:
         """Whether what makes a train op surely averages."""
         assert isinstance(minimize.func, ast.Attribute)
-        return self._is_wrapped_by_then(minimize.func.value)
+        return self._is_wrapped_by_then(minimize.func.value) or self._is_averaged_by_hand(minimize)
+
+    def _is_averaged_by_hand(self, applied: ast.Call) -> bool:
+        """Whether the gradients that a graph's optimizer applies were averaged by the script, also where they are put back:
+        `pairs[i] = (hvd.allreduce(g), v)`."""
+        pairs, calls = argument(applied, "grads_and_vars", 0), set(self.use.calls(*_AVERAGING))
+        if self.module.names.last(applied.func) != "apply_gradients" or pairs is None or not calls:
+            return False
+        given = [pairs, *self._put_into(pairs)]
+        return any(n in calls for n in self.module.values.depends(given, _FAR))
+
+    def _put_into(self, held: ast.expr) -> list[ast.expr]:
+        """What is put into a list by its place, in the function that reads it."""
+        if not isinstance(held, ast.Name):
+            return []
+        lookup, function = self.module.scopes.lookup, self.module.syntax.function
+        return [
+            s.value
+            for s in self.module.syntax.every(ast.Assign)
+            if isinstance(s, ast.Assign) and function(s) is function(held)
+            for t in s.targets
+            if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name) and t.value.id == held.id
+            if lookup(held.id, t.value) is lookup(held.id, held)
+        ]

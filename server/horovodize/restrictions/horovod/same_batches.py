@@ -301,6 +301,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from horovodize.facts.answers import Uniform
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
@@ -458,6 +459,10 @@ def gone_through(context: Context, data: ast.expr) -> ast.expr:
 
 def _is_same(context: Context, node: ast.AST) -> bool:
     """Whether a part of the data is surely the same on every rank, apart from how it is shuffled."""
+    if isinstance(node, ast.Attribute) and node.attr == "from_generator":
+        return True  # what it is given is among the parts
+    if (given := _given_generator(context, node)) is not None:
+        return given
     if isinstance(node, (ast.Name, ast.Attribute)):
         if _DRAWN.search(node.id if isinstance(node, ast.Name) else node.attr):
             return False
@@ -484,6 +489,26 @@ def _is_same(context: Context, node: ast.AST) -> bool:
         return _is_of_seen_attribute(context, node) or isinstance(context.syntax.parent[node], ast.Assign)
     return context.is_builtin(
         node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple", "sorted"
+    )
+
+
+def _given_generator(context: Context, node: ast.AST) -> bool | None:
+    """Whether the functions that `from_generator` is given by a name yield the same on every rank; None for other names."""
+    call = context.syntax.parent.get(node)
+    if not isinstance(node, ast.Name) or not isinstance(call, ast.Call):
+        return None
+    if context.names.last(call.func) != "from_generator" or argument(call, "generator", 0) is not node:
+        return None
+    uniform, found = context.facts.uniform, [o.node for o in context.values.origins(node)]
+    if not found or not all(isinstance(f, FUNCTIONS) for f in found):
+        return False
+    gives = [n for f in found for n in ast.walk(f) if isinstance(n, (ast.Yield, ast.YieldFrom, ast.Return))]
+    return all(isinstance(n, ast.Yield) for n in gives) and all(
+        isinstance(uniform.reach(n), Uniform)
+        and n.value is not None
+        and isinstance(uniform.of(n.value), Uniform)
+        for n in gives
+        if isinstance(n, ast.Yield)
     )
 
 
