@@ -277,3 +277,51 @@ def test_rows_that_a_generator_gives_in_order() -> None:
 def test_rows_that_a_generator_gives_may_differ(old: str, new: str) -> None:
     assert old in GENERATED
     assert "HVD320" not in codes(GENERATED.replace(old, new))
+
+
+SHARED = """\
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+size, rank = hvd.size(), hvd.rank()
+
+def rows_of(files, shares, share, shuffled=False):
+    rows = tf.data.TFRecordDataset(files)
+    if shares > 1:
+        rows = rows.shard(shares, share)
+    return rows.batch(32)
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * size)), "mse")
+held = rows_of(others, size, rank)
+given = rows_of(files, size, rank, shuffled=True)
+model.fit(given.repeat(), steps_per_epoch=9, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+def test_one_share_for_all() -> None:
+    assert "HVD320" not in codes(SHARED)
+    assert "HVD320" in codes(SHARED.replace("files, size, rank,", "files, size, 0,"))
+    assert "HVD320" in codes(SHARED.replace("files, size, rank,", "files, shares=size, share=1,"))
+    assert "HVD320" in codes(SHARED.replace("shard(shares, share)", "shard(hvd.size(), 0)"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("files, size, rank,", "files, 1, 0,"),
+        ("files, size, rank,", "files, 4, 0,"),
+        ("files, size, rank,", "*kept,"),
+        ("files, size, rank,", "files, size, chosen(0),"),
+        ("held = rows_of(others, size, rank)", "if rank == 0:\n    held = rows_of(others, size, 0)"),
+        (
+            "held = rows_of(others, size, rank)",
+            "held = rows_of(others, size, 0) if rank == 0 else rows_of(others, size, rank)",
+        ),
+        ("    if shares", "    share += hvd.rank()\n    if shares"),
+    ],
+)
+def test_shares_may_differ(old: str, new: str) -> None:
+    assert old in SHARED
+    assert "HVD320" not in codes(SHARED.replace(old, new))

@@ -11,7 +11,7 @@ from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import CALLABLES, argument, says_none
+from horovodize.summary.syntax import CALLABLES, argument, has_unpacking, says_none
 
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 _OF_DATA_SETS = "tensorflow.keras.datasets."
@@ -73,6 +73,45 @@ def of_local_ranks(context: Context) -> Iterator[ast.expr]:
         if number is not None and index is not None and _is_of_all_ranks(context, number):
             if _is_only(context, index, "local_rank"):
                 yield index
+
+
+def of_one_share(context: Context) -> Iterator[ast.expr]:
+    """Where every rank takes the same one of as many shares as there are ranks: `shard(hvd.size(), 0)`, also by a function that
+    is given both numbers."""
+    use = context.facts.horovod
+    for call in context.sites.method_calls("shard"):
+        number, index = argument(call, "num_shards", 0), argument(call, "index", 1)
+        for n, i in _given(context, number, index) if number is not None and index is not None else ():
+            if (
+                isinstance(i, ast.Constant)
+                and type(i.value) is int
+                and use.depends_on(n, "size", "local_size", limit=60)
+            ):
+                yield i
+
+
+def _given(context: Context, number: ast.expr, index: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The number of shares and which one is taken, as they are written; of a function's parameters, what each call passes."""
+    yield number, index
+    function = context.syntax.function(index)
+    if not isinstance(function, ast.FunctionDef) or not all(
+        isinstance(e, ast.Name) and [b.kind for b in context.scopes.reaching(e)] == ["parameter"]
+        for e in (number, index)
+    ):
+        return
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    for call in context.syntax.calls:
+        if context.values.callee(call) is function and not has_unpacking(call):
+            passed = [
+                argument(call, e.id, names.index(e.id)) if isinstance(e, ast.Name) and e.id in names else None
+                for e in (number, index)
+            ]
+            if (
+                context.syntax.method_class(function) is None
+                and passed[0] is not None
+                and passed[1] is not None
+            ):
+                yield passed[0], passed[1]
 
 
 def _is_of_all_ranks(context: Context, number: ast.expr) -> bool:

@@ -9,9 +9,8 @@ On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivi
 is the same on all ranks fixes how; on pictures that Keras' `flow_from_directory` or `flow` gives a `fit` by such a seed, or
 unshuffled; and on arrays that a loop feeds a session or a step with, where all that chooses them is the same on all ranks and
 the script needs its rank for nothing but tests, texts and GPUs. On shares of size() that go by `local_rank()`, too: ranks of
-several hosts take the same one. As information, where such a loop's rate isn't scaled: each rank trains as one process would.
-Not where the data depend on the rank, are drawn, or come from
-anything that can't be followed.
+several hosts take the same one; and on `shard(hvd.size(), 0)`. As information, where such a loop's rate isn't scaled: each rank
+trains as one process would. Not where the data depend on the rank, are drawn, or come from anything that can't be followed.
 
 In a script of `horovod.torch`, on a `DataLoader` without a sampler, of a data set of torchvision or of tensors, that a loop
 with steps of a wrapped optimizer goes through in order, or in the order that one seed for all ranks fixes.
@@ -352,6 +351,7 @@ def find(context: Context) -> Iterator[Violation]:
         )
     yield from _of_arrays(context)
     yield from _of_hosts(context)
+    yield from _of_shares(context)
 
 
 def _of_hosts(context: Context) -> Iterator[Violation]:
@@ -364,6 +364,18 @@ def _of_hosts(context: Context) -> Iterator[Violation]:
                 "`local_rank()` counts the processes of one host: on several, ranks take the same rows here, and no rank takes "
                 "the others; use `rank()`",
                 fixes=[_by_rank(context, index)],
+            )
+
+
+def _of_shares(context: Context) -> Iterator[Violation]:
+    """Shares of all ranks, of which each takes the same one."""
+    for index in batches_alike.of_one_share(context):
+        if not context.facts.rank_tests.may_be_guarded(index):
+            yield RESTRICTION.at(
+                context,
+                index,
+                f"every rank takes share {context.text(index)} here, and no rank takes the others: give each its own, by "
+                "`hvd.rank()`",
             )
 
 
