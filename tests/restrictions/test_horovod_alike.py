@@ -325,3 +325,23 @@ def test_one_share_for_all() -> None:
 def test_shares_may_differ(old: str, new: str) -> None:
     assert old in SHARED
     assert "HVD320" not in codes(SHARED.replace(old, new))
+
+
+def test_an_optimizer_around_another_has_no_numbers_of_its_own() -> None:
+    text = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+kept = [tf.keras.optimizers.SGD(0.1), tf.keras.optimizers.SGD(0.1)]  # alike, whichever is drawn
+optimizer = tf.keras.mixed_precision.LossScaleOptimizer(kept[np.random.randint(2)])
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+    around = "`kept[np.random.randint(2)]` is another"
+    assert not any(v.message.startswith(around) for v in check(summarize(Document(text, "train.py"))))
+    inner = text.replace("SGD(0.1),", "SGD(np.random.random_sample()),")
+    drawn = "`np.random.random_sample()` is another"
+    assert any(v.message.startswith(drawn) for v in check(summarize(Document(inner, "train.py"))))

@@ -149,6 +149,7 @@ Horovod's guide (step 5: broadcast the initial variable states from rank 0), and
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import rates_of
@@ -167,6 +168,10 @@ _SHAPING = frozenset(
     "epsilon weight_decay".split()
 )
 
+# Optimizers that are given another.
+_AROUND = re.compile(
+    r"LossScale|MixedPrecision|SyncReplicas|MovingAverage|SWA|Lookahead|Accumulat|Distributed"
+)
 _COUNTERS = ("get_or_create_global_step", "create_global_step", "get_global_step")
 _LIMIT = 300
 
@@ -253,8 +258,12 @@ def _goes_by_steps(context: Context, e: ast.expr) -> bool:
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
-    """The numbers that a constructor is given."""
-    for e in (*call.args, *(k.value for k in call.keywords if k.arg in _SHAPING)):
+    """The numbers that a constructor is given. An optimizer around another has none but that one's."""
+    around = _AROUND.search(
+        call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    )
+    args = call.args[1:] if around else call.args
+    for e in (*args, *(k.value for k in call.keywords if k.arg in _SHAPING)):
         if not isinstance(e, (ast.Constant, ast.Starred)):
             yield e
 
