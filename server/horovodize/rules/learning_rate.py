@@ -27,6 +27,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules import (
+    begun_again,
     decays,
     handed_rates,
     held_optimizers,
@@ -89,6 +90,7 @@ def apply(draft: Draft) -> None:
     unseen_rates.ask(draft, optimizers)
     strong.ask_of_unseen(draft, "C5")
     same_rows.ask(draft, "C5")
+    begun_again.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
     restored_iterations.apply(draft)
 

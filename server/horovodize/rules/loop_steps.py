@@ -66,6 +66,7 @@ def divide_loops(draft: Draft) -> None:
             continue
         before = len(draft.changes)
         _divide_driver(draft, driver)
+        of_one += _one_taken(draft, driver)
         if len(draft.changes) > before:
             draft.decide(driver.loop, Fewer(draft.loop_rule))
             averages.keep(draft, driver, draft.loop_rule)
@@ -128,6 +129,17 @@ def _divide_takes(draft: Draft, feed: ast.expr) -> list[ast.expr]:
         elif not are_one(draft, draft.loop_rule, count):
             change_count(draft, draft.loop_rule, count)
     return of_one
+
+
+def _one_taken(draft: Draft, driver: Driver) -> list[ast.expr]:
+    """The one of `for x, y in data.take(1):`, where `data` can't be seen: all ranks are dealt that one batch."""
+    e = driver.iterable
+    if isinstance(e, ast.Call) and draft.names.last(e.func) == "enumerate" and e.args:
+        e = e.args[0]
+    if driver.kind is Kind.DATASET or not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute):
+        return []
+    count = argument(e, "count", 0) if e.func.attr == "take" else None
+    return [count] if count is not None and feeding(draft).kinds.constant(count) == 1 else []
 
 
 def _is_in_fewer_turns(draft: Draft, count: ast.expr) -> bool:
