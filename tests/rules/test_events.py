@@ -478,6 +478,24 @@ for x in tf.data.Dataset.from_tensor_slices(tf.zeros([900, 2])).batch(3):
             "last = step",
             ("step - last >= max(1, 50 // hvd.size())", "last = step\n"),
         ),
+        (
+            "last = 0",
+            "step - 50 >= last",
+            "last = step",
+            ("step - max(1, 50 // hvd.size()) >= last", "last = step\n"),
+        ),
+        (
+            "last = 9",
+            "last == step - 50",
+            "last = step",
+            ("last == step - max(1, 50 // hvd.size())", "last = 9\n"),
+        ),
+        (
+            "last = np.inf",
+            "last <= step - 50",
+            "last = step",
+            ("step - max(1, 50 // hvd.size())", "last = np.inf\n"),
+        ),
     ],
 )
 def test_a_number_that_the_program_moves_on(
@@ -493,6 +511,8 @@ def test_a_number_that_the_program_moves_on(
     [
         ("at = 50", "step >= at", "at = int(input())"),
         ("last = 9", "step - last >= 50", "last = loss"),
+        ("last = 9", "last == step - 1", "last = step"),  # the turn before this
+        ("last = 9", "last == loss - 50", "last = step"),
     ],
 )
 def test_a_number_that_moves_by_something_else_is_left(start: str, test: str, moved: str) -> None:

@@ -160,6 +160,8 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             return
         if capacities.waits(draft, test, one, other, operator):
             return
+        if thresholds.goes_back(draft, test, one, other):
+            return
         if _divisor(draft, one) is not None:
             _every(draft, test, one, other, operator if other is right else flipped(operator))
             return

@@ -95,6 +95,22 @@ def goes_on_from(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
     return True
 
 
+def goes_back(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr) -> bool:
+    """Divides 500 in `last == step - 500`, where `last` is set to the number of a step. Whether the test is such a one."""
+    if not (isinstance(number, ast.BinOp) and isinstance(number.op, ast.Sub) and isinstance(bound, _READ)):
+        return False
+    by, known = number.right, draft.facts.feeding.kinds.constant(number.right)
+    if counted.of(draft, number.left) is None or not counted.is_whole(draft, by) or (known or 2) <= 1:
+        return False
+    given = [_given(b) for b in _bindings(draft, bound)]
+    if not any(v is not None and counted.of(draft, v) is not None for v in given):
+        return False
+    edits = list(counted.over_ranks(draft, by, "G5")) if not draft.was(by, Divided) else []
+    if edits:
+        draft.change("G5", test, WHAT, WHY, edits, decision=Decision.DIVIDED)
+    return True
+
+
 def changes(draft: Draft, bound: ast.expr) -> bool:
     """Whether a bound is a number of steps that the program makes another of as it goes on: `period *= 2`,
     `period = period * factor`."""
@@ -174,4 +190,4 @@ def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
     return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
 
 
-__all__ = ["WHAT", "WHY", "changes", "moves_on", "since", "until"]
+__all__ = ["WHAT", "WHY", "changes", "goes_back", "moves_on", "since", "until"]
