@@ -214,3 +214,52 @@ def test_sums_in_fields_and_items(sum_: str, after: str) -> None:
 def test_what_is_no_such_sum_stays(sum_: str, after: str) -> None:
     text = plan_of(TAPE + SUMMED.format(sum=sum_, after=after)).text
     assert after in text
+
+
+IN_BATCHES = (
+    "a = np.load('a.npy')\nsize, k = 16, 9\nn = len(a) // size\ntotal = 0\n"
+    "for i in {}:\n    total += step(a[i : i + size], b)\nmean = total / {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "divisor"),
+    [
+        ("range(0, len(a) // size * size, size)", "(len(a) // size)"),
+        ("range(0, size * (len(a) // size), size)", "(len(a) // 16)"),
+        ("range(0, n * size, size)", "n"),
+        ("range(0, n * size, size)", "int(a.shape[0] / size)"),
+        ("range(0, len(a) - size + 1, size)", "(len(a) // size)"),
+        ("range(0, len(a) - len(a) % size, size)", "n"),
+        ("range(0, len(a), size)", "n"),
+        ("range(a.shape[0] // size)", "(len(a) / size)"),
+        ("range(n)", "(len(a) // size)"),
+    ],
+)
+def test_a_number_of_batches_that_is_written_otherwise(numbers: str, divisor: str) -> None:
+    text = plan_of(TAPE + IN_BATCHES.format(numbers, divisor)).text
+    assert f"mean = total / {divisor}\n" not in text
+    assert "mean = total / " in text
+    assert " // hvd.size())" in text.rsplit("mean = total / ", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "divisor"),
+    [
+        ("range(0, len(a) // size * size, size)", "(len(a) // k)"),  # other batches
+        ("range(0, len(a) // size * size, size)", "(len(b) // size)"),  # of other rows
+        ("range(0, len(a) - k + 1, size)", "n"),
+        ("range(0, len(a) - len(b) % size, size)", "n"),
+        ("range(0, n * k, size)", "n"),
+        ("range(8, n * size, size)", "n"),
+    ],
+)
+def test_another_number_of_batches_stays(numbers: str, divisor: str) -> None:
+    assert f"mean = total / {divisor}\n" in plan_of(TAPE + IN_BATCHES.format(numbers, divisor)).text
+
+
+def test_a_number_of_batches_that_is_set_twice_stays() -> None:
+    again = IN_BATCHES.format("range(0, len(a) // size * size, size)", "n").replace(
+        "total = 0", "total = 0\nif b:\n    n = 7"
+    )
+    assert "mean = total / n\n" in plan_of(TAPE + again).text

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeGuard
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, named_tests, summed_items
+from horovodize.rules import counted, named_tests, numbers_of_batches, summed_items
 from horovodize.rules.decisions import Divided, OfAll, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
@@ -34,8 +35,25 @@ _PERHAPS_STEPS = (
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
     """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
     counts = _counts(draft, driver)
-    if counts:
-        _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts))
+    batches = _batches_of(draft, driver)
+    if not counts and batches is None:
+        return
+
+    def is_count(e: ast.expr) -> bool:
+        if any(_same(draft, e, count) for count in counts):
+            return True
+        own = partial(_is_divided_where_made, draft)
+        return batches is not None and numbers_of_batches.counted(draft, e, own) == batches
+
+    _divide(draft, driver, rule, is_count)
+
+
+def _batches_of(draft: Draft, driver: Driver) -> numbers_of_batches.Batches | None:
+    """The batches that a loop over a range went through as a whole."""
+    e = driver.iterable
+    if not isinstance(e, ast.Call) or draft.names.last(e.func) not in ("range", "xrange"):
+        return None
+    return numbers_of_batches.of_range(draft, e, lambda name: False)
 
 
 def by_turns(draft: Draft, driver: Driver, turn: ast.Name) -> list[ast.expr]:
