@@ -747,7 +747,10 @@ def test_the_state_of_a_generator_rank_0_shows_alone() -> None:
     ("numbers", "after"),
     [
         ("np.random.permutation(n)", "hvd.broadcast_object(np.random.permutation(n))"),
-        ("np.random.choice(n, n, replace=False)", "alike(np.random.choice)(n, n, replace=False)"),
+        (
+            "np.random.choice(n, n, replace=False)",
+            "hvd.broadcast_object(np.random.choice(n, n, replace=False))",
+        ),
         ("random.sample(range(n), n)", "alike(random.sample)(range(n), n)"),
         (
             "sorted(range(n), key=lambda k: random.random())",

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from horovodize.facts.cursors import deals
 from horovodize.plan import Decision
-from horovodize.rules import keras_flows, row_buffers, streams, told_draws
+from horovodize.rules import drawn_orders, keras_flows, row_buffers, streams, told_draws
 from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Apart, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
@@ -63,6 +63,14 @@ def apply(draft: Draft) -> None:
                 draft.note("D3", call, _OWN_ORDER)
             continue
         if feeds.prepares(call) or (shared and feeds.orders(call)):
+            _draw_alike(draft, feeds, call)
+    for call in _drawing(draft, (*_SELECTIONS, *_TESTED)) if shared else ():
+        if (
+            drawn_orders.draws_order(draft, call)
+            and not feeds.is_drawn_elsewhere(call)
+            and feeds.orders(call)
+            and drawn_orders.is_dealt_out(draft, call)
+        ):
             _draw_alike(draft, feeds, call)
     for call in _drawing(draft, _PICKS) if shared else ():
         if (

@@ -10,7 +10,7 @@ import ast
 import itertools
 import math
 
-from horovodize.rules import told
+from horovodize.rules import drawn_orders, told
 from horovodize.rules.draft import CORE, SIZE, Draft
 from horovodize.rules.guards import Guarded, outputs_of
 from horovodize.source import Edit
@@ -37,6 +37,10 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     first = argument(call, "x", 0)
     if name == "permutation" and first is not None and (_is_number(draft, first) or _is_order(draft, first)):
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
+    if name == "choice" and drawn_orders.draws_order(draft, call):
+        chosen = argument(call, "a", 0)
+        if chosen is not None and (_is_number(draft, chosen) or _is_order(draft, chosen)):
+            return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     if name == "shuffle" and len(call.args) == 1 and first is not None:
         return _after_shuffle(draft, call, first)
     is_once = len(ways) == 1 and not any(f.loops for f in ways[0])

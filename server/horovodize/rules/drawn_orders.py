@@ -1,0 +1,82 @@
+"""Orders of rows that are drawn by what draws without replacement, rather than by a shuffle: part of D3.
+
+`order = np.random.choice(n, n, replace=False)`, `random.sample(paths, len(paths))` and `np.argsort(np.random.rand(n))` put rows
+in an order, of which the loop that follows takes its rows piece by piece. Drawn in each turn, the same calls are a batch of a
+rank's own."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules.draft import Draft
+from horovodize.source.nodes import walk
+from horovodize.summary.call_paths import Frame
+from horovodize.summary.syntax import LOOPS, argument
+
+_MADE_ORDERS = ("argsort",)
+_YIELDS = (ast.Yield, ast.YieldFrom)
+
+
+def draws_order(draft: Draft, call: ast.Call) -> bool:
+    """Whether a draw puts rows in an order: none of them comes twice."""
+    name, last = draft.names.of(call.func) or "", draft.names.last(call.func)
+    if last == "choice" and not name.startswith("random."):
+        replace = argument(call, "replace", 2)
+        return isinstance(replace, ast.Constant) and replace.value is False
+    if last == "sample":
+        return name == "random.sample" or (
+            draft.uniform.draws.maker(call) is not None and len(call.args) == 2
+        )
+    around = draft.syntax.parent[call]
+    if isinstance(around, ast.Attribute):  # `np.random.rand(n).argsort()`
+        return around.attr in _MADE_ORDERS
+    return isinstance(around, ast.Call) and draft.names.last(around.func) in _MADE_ORDERS
+
+
+def is_dealt_out(draft: Draft, call: ast.Call) -> bool:
+    """Whether a later loop goes through what was drawn, or takes its part of it in each turn: not to make one batch of it."""
+    return any(_is_given_out(draft, way) for way in draft.drive.ways(call))
+
+
+def _is_given_out(draft: Draft, way: tuple[Frame, ...]) -> bool:
+    for frame in way:
+        if _is_taken_apart(draft, frame.node):
+            return True
+        if not isinstance(draft.syntax.statement(frame.node), ast.Return):
+            return False  # what calls the function gets something else
+    return False
+
+
+def _is_taken_apart(draft: Draft, drawn: ast.AST) -> bool:
+    statement = draft.syntax.statement(drawn)
+    if not isinstance(statement, ast.Assign):
+        return isinstance(statement, (ast.For, ast.AsyncFor)) and draft.syntax.inside(drawn, statement.iter)
+    function = draft.syntax.function(statement)
+    nodes = list(walk(function if function is not None else draft.module.tree))
+    later = [n for n in nodes if isinstance(n, LOOPS) and n.lineno > statement.lineno]
+    loops = [n for n in later if not draft.syntax.inside(statement, n)]
+    kept = _targets(statement)
+    for n in nodes:  # what is made of it before them: `paths = [paths[i] for i in order]`
+        is_later = isinstance(n, ast.Assign) and n.lineno > statement.lineno
+        if isinstance(n, ast.Assign) and is_later and _reads(n.value, kept):
+            kept |= set() if any(draft.syntax.inside(n, loop) for loop in loops) else _targets(n)
+    yields = any(isinstance(n, _YIELDS) for n in nodes)
+    return any(
+        _takes(loop, kept) for loop in loops if not yields or any(isinstance(n, _YIELDS) for n in walk(loop))
+    )
+
+
+def _targets(statement: ast.Assign) -> set[str]:
+    return {ast.unparse(t) for t in statement.targets if isinstance(t, (ast.Name, ast.Attribute))}
+
+
+def _takes(loop: ast.AST, kept: set[str]) -> bool:
+    """Whether a loop goes through one of these, or reads a part of it in its turns."""
+    if isinstance(loop, (ast.For, ast.AsyncFor)) and _reads(loop.iter, kept):
+        return True
+    parts = (n for s in getattr(loop, "body", ()) for n in walk(s) if isinstance(n, ast.Subscript))
+    return any(ast.unparse(n.value) in kept for n in parts)
+
+
+def _reads(e: ast.AST, kept: set[str]) -> bool:
+    return any(isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in kept for n in walk(e))

@@ -1,0 +1,82 @@
+"""D3: orders that are drawn without replacement are the same on all ranks that take their parts; batches are a rank's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from .dividing import TAPE
+from .pairs import plan_of
+
+HEAD = TAPE + "import random\na = np.load('a.npy')\nrng = np.random.default_rng()\n"
+ORDERS = [
+    "np.random.choice(len(a), len(a), replace=False)",
+    "np.random.choice(len(a), size=len(a), replace=False)",
+    "rng.choice(len(a), len(a), replace=False)",
+    "random.sample(range(len(a)), len(a))",
+    "np.argsort(np.random.rand(len(a)))",
+    "np.random.rand(len(a)).argsort()",
+]
+TURNS = "    for i in range(0, len(a), 8):\n        rows = order[i : i + 8]\n        step(a[rows], b)\n"
+
+
+def is_alike(text: str, drawn: str) -> bool:
+    made = plan_of(HEAD + text).text
+    return f" = {drawn}\n" not in made and ("broadcast_object(" in made or "alike(" in made)
+
+
+@pytest.mark.parametrize("drawn", ORDERS)
+def test_an_order_of_each_epoch(drawn: str) -> None:
+    assert is_alike(f"for epoch in range(9):\n    order = {drawn}\n{TURNS}", drawn)
+
+
+@pytest.mark.parametrize("drawn", ORDERS)
+@pytest.mark.parametrize("field", ["order", "self.order"])
+def test_an_order_that_a_generator_draws_before_its_batches(drawn: str, field: str) -> None:
+    made = f"class Rows:\n    def batches(self):\n        {field} = {drawn}\n        paths = [a[k] for k in {field}]\n"
+    made += "        for i in range(len(a) // 8):\n            yield paths[i * 8 : i * 8 + 8], b\n"
+    assert is_alike(
+        f"{made}for epoch in range(9):\n    for x, y in Rows().batches():\n        step(x, y)\n", drawn
+    )
+
+
+def test_an_order_that_a_function_gives() -> None:
+    drawn = ORDERS[0]
+    given = f"def orders():\n    return {drawn}\nfor epoch in range(9):\n    order = orders()\n{TURNS}"
+    assert f"    return hvd.broadcast_object({drawn})\n" in plan_of(HEAD + given).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a batch in each turn
+        "for i in range(900):\n    order = {}\n    step(a[order], b)\n",
+        "def batches():\n    for i in range(len(a) // 8):\n        order = {}\n        yield a[order], b\n"
+        "for epoch in range(9):\n    for x, y in batches():\n        step(x, y)\n",
+        # of which a loop makes one batch
+        "def batches():\n    for i in range(len(a) // 8):\n        order = {}\n        rows = []\n        for k in order:\n"
+        "            rows.append(a[k])\n        yield rows, b\n"
+        "for epoch in range(9):\n    for x, y in batches():\n        step(x, y)\n",
+        # shown after the steps
+        "for i in range(900):\n    step(*draw(8))\norder = {}\nfor k in order:\n    show(a[k])\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "drawn", ["np.random.choice(len(a), 8, replace=False)", "random.sample(range(len(a)), 8)"]
+)
+def test_a_batch_of_a_ranks_own_and_what_is_shown(text: str, drawn: str) -> None:
+    assert f"order = {drawn}\n" in plan_of(HEAD + text.format(drawn)).text
+
+
+@pytest.mark.parametrize(
+    "drawn", ["np.random.choice(len(a), len(a))", "np.random.choice(len(a), len(a), replace=True)"]
+)
+def test_rows_that_may_come_twice_are_drawn_apart(drawn: str) -> None:
+    assert f"order = {drawn}\n" in plan_of(f"{HEAD}for epoch in range(9):\n    order = {drawn}\n{TURNS}").text
+
+
+def test_what_a_seed_fixes_is_left() -> None:
+    drawn = ORDERS[0]
+    assert (
+        f"order = {drawn}\n"
+        in plan_of(f"{HEAD}np.random.seed(1)\nfor epoch in range(9):\n    order = {drawn}\n{TURNS}").text
+    )
