@@ -19,9 +19,11 @@ def test_what_does_not_download() -> None:
     result = unchanged(
         RULES,
         """
+        import tensorflow_datasets as tfds
         x = np.load("x.npy")
         base = tf.keras.applications.ResNet50(weights=None)
         data = loader.load_data()
+        here = tfds.load("mnist", download=False)
         """,
     )
     assert result.notes == []

@@ -104,6 +104,9 @@ class Effects:
     def downloads(self, call: ast.Call) -> bool:
         """Whether a call may bring files to this host that the program then reads."""
         name = self.module.names.of(call.func)
+        told = next((k.value for k in call.keywords if k.arg == "download"), None)
+        if isinstance(told, ast.Constant) and told.value is False:
+            return False  # `tfds.load("mnist", download=False)` reads what is there
         return name is not None and (
             catalogue.downloads(name) or shell_commands.deed(self.module, call) == "fetch"
         )
