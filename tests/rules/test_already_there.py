@@ -26,6 +26,15 @@ def test_all_do_as_rank_0_finds_it(asked: str) -> None:
     assert f"from_root({test})" in plan_of(HEAD + "out = 'run'\n" + asked.format(test) + REST).text
 
 
+@pytest.mark.parametrize(
+    "name", ["time.strftime('%H%M')", "os.path.join('logs', datetime.now().strftime('%H%M'))"]
+)
+def test_a_path_by_the_clock_may_be_that_of_another_rank(name: str) -> None:
+    made = f"import time\nfrom datetime import datetime\nout = {name}\n"
+    asked = "if os.path.exists(out):\n    raise ValueError(out)\nos.mkdir(out)\n"
+    assert "if from_root(os.path.exists(out)):" in plan_of(HEAD + made + asked + REST).text
+
+
 def test_a_path_of_pathlib() -> None:
     asked = "out = Path('run')\nif out.exists():\n    raise ValueError(out)\nout.mkdir()\n"
     assert "if from_root(out.exists()):" in plan_of(HEAD + asked + REST).text

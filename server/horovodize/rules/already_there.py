@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
 from horovodize.rules.any_rank_test import agree_value
 from horovodize.rules.draft import Draft
 
@@ -23,7 +25,7 @@ def apply(draft: Draft) -> None:
     ):
         return
     for test in _tests(draft):
-        if draft.facts.uniform.differs_by_a_file(test) and _is_made_after(draft, test):
+        if _asks_for_files(draft, test) and _is_made_after(draft, test):
             agree_value(draft, test, "C6", _WHAT, _WHY)
 
 
@@ -36,6 +38,15 @@ def _tests(draft: Draft) -> Iterator[ast.expr]:
         is_not = isinstance(claim.test, ast.UnaryOp) and isinstance(claim.test.op, ast.Not)
         if is_not and isinstance(claim.test, ast.UnaryOp) and isinstance(claim.test.operand, ast.Call):
             yield claim.test.operand
+
+
+def _asks_for_files(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test asks whether something is there. Which, may be said by a clock that each rank reads for itself: rank 0
+    makes the folder that it has asked for."""
+    found = draft.facts.uniform.reasons(test)
+    own = [r for r in found if isinstance(r, Varies) and r.where is test and r.kind is Source.FILES]
+    others = [r for r in found if r not in own]
+    return bool(own) and all(isinstance(r, Varies) and r.kind is Source.CLOCK for r in others)
 
 
 def _ends(draft: Draft, last: ast.stmt) -> bool:
