@@ -67,6 +67,13 @@ def test_what_comes_with_an_epoch_comes_as_often(test: str) -> None:
         (LOOP + STEP + END + "    n = len(x) // PER\n", "n = len(x) // PER\n"),
         # no count of a rank's: each rank sees all epochs
         (EPOCHS + textwrap.indent(STEP, "    ") + "    tenth = e // PER\n", "tenth = e // PER\n"),
+        # the number of steps in an epoch, of a loop around them that takes as many turns as before
+        (
+            "n_epochs, done = 90, 0\nfor e in range(n_epochs):\n    for x in data.take(90):\n"
+            + textwrap.indent(STEP, "    ")
+            + "        done += 1\nper = int(done / n_epochs)\n",
+            "per = int(done / n_epochs)\n",
+        ),
     ],
 )
 def test_what_is_no_epoch_stays(source: str, kept: str) -> None:

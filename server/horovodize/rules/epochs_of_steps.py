@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.counter_kinds import CounterKind
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import counted, guarded
 from horovodize.rules.decisions import OfAll
@@ -62,6 +62,8 @@ def _is_no_epoch(draft: Draft, epoch: ast.expr, read: ast.expr, steps: ast.expr)
     if known is None and _chooses(draft, epoch):
         return True
     counter = counted.of(draft, read)
+    if counter is not None and _are_rounds(draft, counter, steps):
+        return True
     if counter is None or counter.kind is not CounterKind.TURN:
         return False
     strides = [
@@ -70,6 +72,15 @@ def _is_no_epoch(draft: Draft, epoch: ast.expr, read: ast.expr, steps: ast.expr)
         if isinstance(d.iterable, ast.Call) and len(d.iterable.args) == 3
     ]
     return any(ast.unparse(s) == ast.unparse(steps) for s in strides)
+
+
+def _are_rounds(draft: Draft, counter: Counter, number: ast.expr) -> bool:
+    """Whether a number is how many epochs there are, `range(number)` around the loops that count: what is divided by it is an
+    epoch's number of steps, a rank's."""
+    around = (loop for d in counter.drivers for loop in draft.syntax.loops(d.loop))
+    ranges = (loop.iter for loop in around if isinstance(loop, (ast.For, ast.AsyncFor)))
+    ends = (e.args[-1] for e in ranges if isinstance(e, ast.Call) and len(e.args) in (1, 2))
+    return any(ast.unparse(end) == ast.unparse(number) for end in ends)
 
 
 def _chooses(draft: Draft, epoch: ast.expr) -> bool:
