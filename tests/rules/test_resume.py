@@ -75,6 +75,20 @@ def test_a_schedule_of_an_optimizer_is_asked_by_a_ranks_steps() -> None:
     assert "rate(ck.step // hvd.size())" in text
 
 
+@pytest.mark.parametrize("asked", ["opt.lr({})", "opt.learning_rate({})"])
+def test_an_optimizer_is_asked_by_a_ranks_steps(asked: str) -> None:
+    held = SCHEDULE + "opt = tf.keras.optimizers.SGD(rate)\n" + LOOP + "    print({})\n"
+    text = plan_of(HEAD + KEPT + held.format(asked.format("ck.step"))).text
+    assert asked.format("ck.step // hvd.size()") in text
+
+
+@pytest.mark.parametrize("asked", ["other.lr(ck.step)", "opt.variables(ck.step)"])
+def test_what_is_no_schedule_is_asked_as_before(asked: str) -> None:
+    own = "class Other:\n    def lr(self, step):\n        return step\nother = Other()\n"
+    held = own + SCHEDULE + "opt = tf.keras.optimizers.SGD(rate)\n" + LOOP + f"    print({asked})\n"
+    assert f"print({asked})\n" in plan_of(HEAD + KEPT + held).text
+
+
 def test_a_rate_by_such_a_count_is_right_as_it_is() -> None:
     rate = "    opt.learning_rate = 0.1 * 0.9 ** int(ck.step)\n"
     text = plan_of(HEAD + KEPT + LOOP + rate).text

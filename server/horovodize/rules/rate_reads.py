@@ -95,3 +95,14 @@ def is_asked_by_hand(draft: Draft, call: ast.Call) -> bool:
     """Whether a call asks a schedule that no optimizer has: `optimizer.learning_rate.assign(schedule(step))`."""
     made = [c for c in draft.values.calls(call.func) if _SCHEDULE in draft.values.made_by(c)]
     return bool(made) and not any(draft.was(c, Scheduled) for c in made)
+
+
+def asks_optimizer(draft: Draft, call: ast.Call) -> bool:
+    """Whether a call asks the schedule that an optimizer has, `optimizer.learning_rate(step)`: a rate alone can't be called."""
+    func = call.func
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr in ("learning_rate", "lr")
+        and draft.values.callee(call) is None
+        and any(draft.module.is_optimizer(c) for c in draft.values.calls(func.value))
+    )

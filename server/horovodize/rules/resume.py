@@ -367,12 +367,14 @@ def _go_on(draft: Draft, one: ast.expr) -> None:
 
 
 def ask_schedules(draft: Draft) -> None:
-    """`schedule(step)` → `schedule(step // hvd.size())` of one that an optimizer has: its steps are divided (C4), as that
-    counts a rank's. One that is only asked by hand keeps its steps."""
+    """`schedule(step)` → `schedule(step // hvd.size())` of one that an optimizer has, `optimizer.lr(step)` also: its steps are
+    divided (C4), as that counts a rank's. One that is only asked by hand keeps its steps."""
     if not draft.having(Strided):
         return
     for call in draft.syntax.calls:
-        if not rate_reads.gives_schedule(draft, call) or rate_reads.is_asked_by_hand(draft, call):
+        if not rate_reads.asks_optimizer(draft, call) and (
+            not rate_reads.gives_schedule(draft, call) or rate_reads.is_asked_by_hand(draft, call)
+        ):
             continue
         for given in arguments(call):
             if counted.all_of(draft, given) is not None and draft.decide(given, Divided("G6")):
