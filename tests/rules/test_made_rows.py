@@ -487,3 +487,43 @@ with tf.Session() as sess:
     text = plan_of(program).text
     assert "GradientDescentOptimizer(0.1)" in text
     assert "range(200)" in text
+
+
+DATASET = """\
+import os, multiprocessing, numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+rows = tf.data.Dataset.from_tensor_slices((x, y))
+{}
+model.fit(data, epochs=3)
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "data = rows.map(read, num_parallel_calls=os.cpu_count()).batch(8)",
+        "data = rows.batch(8).prefetch(os.cpu_count())",
+        "data = rows.shuffle(100 * os.cpu_count()).batch(8)",
+        "def load(threads=None):\n    if threads is None:\n        threads = multiprocessing.cpu_count()\n"
+        "    return rows.map(read, num_parallel_calls=threads).batch(8)\ndata = load()",
+    ],
+)
+def test_how_many_work_side_by_side_says_nothing_of_the_rows(made: str) -> None:
+    """Rank 0's data set was sent to the others, which can't be."""
+    plan = plan_of(DATASET.format(made))
+    assert "broadcast_object" not in plan.text
+    assert not any(c.doubt for c in plan.changes)
+
+
+def test_of_a_data_set_its_number_of_elements_is_sent() -> None:
+    text = plan_of(DATASET.format("data = rows.take(os.cpu_count() * 64).batch(8)")).text
+    assert "rows.take(hvd.broadcast_object(os.cpu_count()) * 64)" in text
+    assert "broadcast_object(data)" not in text
+
+
+def test_rows_of_arrays_are_sent_as_before() -> None:
+    text = plan_of(DATASET.format("n = os.cpu_count() * 64\ndata = x[:n]")).text
+    assert "broadcast_object(" in text

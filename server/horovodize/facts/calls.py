@@ -32,6 +32,12 @@ _KNOWN = frozenset(sys.stdlib_module_names) | set(
     "attr attrs dotenv joblib imageio skimage nltk transformers datasets simplejson toml past future typer pydantic seaborn "
     "librosa imblearn __future__".split()
 )
+_MEANWHILE = {"verbose", "num_parallel_calls", "n_jobs", "workers", "use_multiprocessing", "max_queue_size"}
+_AS_MANY = (
+    "prefetch",
+    "cache",
+    "shuffle",
+)  # methods that give as many elements as there are, whatever they are told
 _ITERATING = {"list", "tuple", "iter", "next", "reversed", "map", "filter", "enumerate", "zip"}
 _ORDERLESS = {"sorted", "set", "frozenset", "min", "max", "sum", "any", "all", "dict"}
 _READING = (
@@ -128,8 +134,10 @@ class Calls:
             self._unresolved(step, call, item)
 
     def _arguments(self, call: ast.Call) -> list[ast.expr]:
-        """What a call is given that may matter to what it gives: not how much it prints meanwhile."""
-        return [*call.args, *(k.value for k in call.keywords if k.arg != "verbose")]
+        """What a call is given that may matter to what it gives: not how much it prints meanwhile, nor how much it does side by
+        side, but for `interleave`, whose order may go by that."""
+        mixes = isinstance(call.func, ast.Attribute) and call.func.attr == "interleave"
+        return [*call.args, *(k.value for k in call.keywords if mixes or k.arg not in _MEANWHILE)]
 
     def _plays(self, call: ast.Call) -> bool:
         """`env.step(action)`: a simulation moves on."""
@@ -389,6 +397,9 @@ class Calls:
         shared = equal_shares.of(call) if item.size else None
         if shared is not None:
             step.ask(shared, (), size=True)
+            return
+        if item.size and func.attr in _AS_MANY and self.draws.maker(call) is None:
+            step.ask(func.value, (), size=True)
             return
         maker = self.draws.maker(call)
         if maker is not None:

@@ -187,12 +187,25 @@ def _give_equally_many(draft: Draft, dataset: ast.expr) -> None:
 
 
 def _agree_on_rows(draft: Draft, e: ast.expr) -> None:
+    if feeding(draft).pipelines.is_dataset(e):  # which rank 0 can't send
+        if not all(_agree_on_number(draft, r) for r in draft.uniform.number_reasons(e)):
+            draft.refuse("HVD205", e, _TOO_MANY)
+        return
     if agree_value(draft, e, "D3", _WHAT, _WHY_NUMBER):
         for reason in draft.uniform.reasons(e):
             if isinstance(reason, Varies):
                 draft.decide(reason.where, Covered("D3"))
     else:
         draft.refuse("HVD205", e, _TOO_MANY)
+
+
+def _agree_on_number(draft: Draft, reason: Varies | Unknown) -> bool:
+    """Whether ranks take rank 0's of what says how many elements a data set has: `dataset.take(os.cpu_count())`."""
+    if not isinstance(reason, Varies) or reason.kind not in _NUMBERING or draft.was(reason.where, Agreed):
+        return True
+    return isinstance(reason.where, ast.expr) and agree_value(
+        draft, reason.where, "D3", _WHAT_NUMBER, _WHY_NUMBER
+    )
 
 
 def _fed(draft: Draft) -> Iterator[ast.AST]:
