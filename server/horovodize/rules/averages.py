@@ -42,8 +42,10 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
     def is_count(e: ast.expr) -> bool:
         if any(_same(draft, e, count) for count in counts):
             return True
+        if batches is None or (isinstance(e, ast.Call) and _factors(e) != [e]):
+            return False  # of `float(n)` it is `n`
         own = partial(_is_divided_where_made, draft)
-        return batches is not None and numbers_of_batches.counted(draft, e, own) == batches
+        return numbers_of_batches.counted(draft, e, own) == batches
 
     _divide(draft, driver, rule, is_count)
 
