@@ -512,6 +512,7 @@ def test_a_number_that_the_program_moves_on(
         ("at = 50", "step >= at", "at = int(input())"),
         ("last = 9", "step - last >= 50", "last = loss"),
         ("last = 9", "last == step - 1", "last = step"),  # the turn before this
+        ("last = 9", "last == step - 0", "last = step"),
         ("last = 9", "last == loss - 50", "last = step"),
     ],
 )

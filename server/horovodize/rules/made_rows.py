@@ -201,7 +201,11 @@ def _agree_on_rows(draft: Draft, e: ast.expr) -> None:
 
 def _agree_on_number(draft: Draft, reason: Varies | Unknown) -> bool:
     """Whether ranks take rank 0's of what says how many elements a data set has: `dataset.take(os.cpu_count())`."""
-    if not isinstance(reason, Varies) or reason.kind not in _NUMBERING or draft.was(reason.where, Agreed):
+    if not isinstance(reason, Varies) or draft.was(reason.where, Agreed):
+        return True
+    if reason.kind is Source.CHANCE:
+        return can_agree(draft, reason.where)  # it is drawn alike below
+    if reason.kind not in _NUMBERING:
         return True
     return isinstance(reason.where, ast.expr) and agree_value(
         draft, reason.where, "D3", _WHAT_NUMBER, _WHY_NUMBER

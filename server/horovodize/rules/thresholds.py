@@ -100,7 +100,9 @@ def goes_back(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr) -
     if not (isinstance(number, ast.BinOp) and isinstance(number.op, ast.Sub) and isinstance(bound, _READ)):
         return False
     by, known = number.right, draft.facts.feeding.kinds.constant(number.right)
-    if counted.of(draft, number.left) is None or not counted.is_whole(draft, by) or (known or 2) <= 1:
+    if counted.of(draft, number.left) is None or not counted.is_whole(draft, by):
+        return False
+    if known is not None and known <= 1:
         return False
     given = [_given(b) for b in _bindings(draft, bound)]
     if not any(v is not None and counted.of(draft, v) is not None for v in given):
