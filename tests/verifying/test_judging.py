@@ -57,6 +57,11 @@ def test_ranks_gather_rows_of_their_own_number(kind: str, mine: str, its: str, s
     [
         # A warm-up starts at no rate at all.
         ({"rates": [0.0, *[0.1] * 19]}, {"rates": [0.0, *[0.2] * 9]}),
+        # One that says the rate of the next step of all ranks, where its steps count before the rate is set.
+        (
+            {"rates": [min(0.1, 0.01 * (step + 2)) for step in range(20)]},
+            {"rates": [min(0.2, 0.02 * (2 * step + 4)) for step in range(10)]},
+        ),
         # A schedule that goes on as fast, row for row.
         (
             {"rates": [0.1 * 0.9**step for step in range(20)]},
@@ -88,6 +93,7 @@ def test_near_misses(before: dict[str, Any], after: dict[str, Any]) -> None:
             "at step 5 of a rank the rate is 0.1, where 2 times that alone is about 0.2",
         ),
         ({"steps": 20, "rates": [0.2] * 20}, "as many as alone, at 2 times the rate"),
+        ({"rates": [min(0.2, 0.14 + 0.02 * step) for step in range(10)]}, "1.4 times that alone, not 2"),
         ({"sums": 10}, "added up, not averaged"),
         ({"rows": {f"row {n}": 1 for n in range(40)}}, "50% of the rows are seen by no rank"),
         ({"rows": {f"row {n}": 1 for n in range(80)}}, "every rank trains on all rows"),
@@ -598,3 +604,31 @@ def test_a_run_that_takes_too_long_is_a_stall_only_where_ranks_wait() -> None:
     told = replace(slow, output=WAITING + STOOD).why()
     assert told.startswith("it stalls: a rank waits for another")
     assert told.endswith("(Missing ranks: 1: [HorovodAllreduce_loss_0])")
+
+
+@pytest.mark.parametrize(
+    ("rates", "says"),
+    [
+        ([0.24] * 10, "the rate starts at 0.24"),  # beyond its end
+        ([0.0004 * (2 * step + 1) for step in range(10)], "the rate starts at 0.0004"),
+        # Begins within the warm-up of alone, and stays there: not what a rank's steps would come to.
+        ([0.04] * 10, "at step 3 of a rank the rate is 0.04"),
+    ],
+)
+def test_warm_ups_that_are_none_of_alone(rates: list[float], says: str) -> None:
+    before = alone(rates=[min(0.1, 0.01 * (step + 1)) for step in range(20)])
+    found = judge(before, two(rates=rates), "linear")
+    assert not found.alike
+    assert says in faults(found)
+
+
+@pytest.mark.parametrize(("each_step", "alike"), [(0.98**4, True), (0.98**5, False), (1.0, False)])
+def test_passes_that_are_rounded_up_come_beyond_the_end_of_alone(each_step: float, alike: bool) -> None:
+    """Four passes of 25 batches alone, of 7 on each of 4 ranks. (Their rows don't come again: each time they are weighed
+    otherwise.) A rate that goes on by rows is at its end less than any of alone."""
+    before = alone(steps=100, rates=[0.1 * 0.98**step for step in range(100)])
+    rates = [0.4 * each_step**step for step in range(28)]
+    sides = [{f"row {n}": 1 for n in range(side, 400, 4)} for side in range(4)]
+    after = run(*(rank(side, 4, steps=28, rates=rates, rows=rows) for side, rows in enumerate(sides)))
+    found = judge(before, after, "linear")
+    assert found.alike == alike, faults(found)

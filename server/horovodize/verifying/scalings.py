@@ -174,7 +174,9 @@ def _scaling(alone: Sequence[dict[str, Any]], its: dict[str, Any], how: _How) ->
     stretch = size if stopped and kind == "weak" else 1
     trace = [point["rate"] for point in its["trace"]]
     trace = trace[: -(-len(trace) // stretch)]
-    return Scaling(kind, _later(alone, trace, wanted, how) if how.rates else "", times > 1 + RATE)
+    # Found right as a whole, it may still be some steps of one process longer, where passes of several trainings are rounded.
+    longer = taken * size - low if kind == "weak" and not stopped else 0
+    return Scaling(kind, _later(alone, trace, wanted, how, longer) if how.rates else "", times > 1 + RATE)
 
 
 def _divided(steps: int, how: _How, taken: int) -> bool:
@@ -187,21 +189,33 @@ def _divided(steps: int, how: _How, taken: int) -> bool:
 
 
 def _starts(first: float, rates: Sequence[float], factor: float, size: int) -> bool:
-    """Whether a rate is one of those of the first steps of one process, which a step of `size` ranks stands for, by a factor.
+    """Whether a rate is one of those of the first steps of one process, which a step of `size` ranks stands for, by a factor;
+    in a warm-up, between those of twice as many: a script that counts a step before it sets the rate says that of the next.
     True where those can't be seen."""
     begin = [factor * rate for rate in rates[:size]]
     if not begin or any(map(isnan, begin)):
         return True
+    around = [factor * rate for rate in rates[: 2 * size + 1]]
+    if _warms_up(around) and around[0] < first < around[-1]:
+        return True
     return any(isclose(first, rate, rel_tol=RATE) for rate in begin)
 
 
-def _later(alone: Sequence[dict[str, Any]], trace: Sequence[float], wanted: float, how: _How) -> str:
-    """Where the rate leaves what it was alone at the same part of the way."""
+def _warms_up(rates: Sequence[float]) -> bool:
+    return rates[0] < rates[-1] and all(before <= after for before, after in pairwise(rates))
+
+
+def _later(
+    alone: Sequence[dict[str, Any]], trace: Sequence[float], wanted: float, how: _How, longer: int
+) -> str:
+    """Where the rate leaves what it was alone at the same part of the way. (`longer`: by how many steps of one process all
+    ranks together take more.)"""
     traces = [[point["rate"] for point in one["trace"]] for one in alone]
     if any(_leaves(other, traces[0], 1.0, 1, 0.0) for other in traces[1:]):
         return ""  # it follows from metrics, which differ with every seed
     size = how.run.size
-    if not (off := _leaves(trace, traces[0], wanted, size, how.passes.longest_rounding(size))):
+    rounding = max(how.passes.longest_rounding(size), longer)
+    if not (off := _leaves(trace, traces[0], wanted, size, rounding)):
         return _turns(trace, traces[0], wanted, size) if trace and traces[0] else ""
     step, rate, others = off
     return f"at step {step} of a rank the rate is {rate:.4g}, where {wanted:.3g} times that alone is about {others:.4g}"
