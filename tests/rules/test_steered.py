@@ -88,7 +88,69 @@ def test_a_number_that_follows_the_losses_is_averaged(more: str, expected: str) 
 def test_a_variable_of_one_number_is_averaged() -> None:
     distributed = text("a - gate * b", "gate.assign(tf.clip_by_value(gate + 0.1 * (a - b), 0.0, 1.0))")
     assert "gate.assign(hvd.allreduce(tf.clip_by_value(gate + 0.1 * (a - b), 0.0, 1.0)))" in distributed
-    assert "gate.assign_add(hvd.allreduce(a - b))" in text("a - gate * b", "gate.assign_add(a - b)")
+    assert "gate.assign_add(mean_over_ranks(a - b))" in text("a - gate * b", "gate.assign_add(a - b)")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "if steps % 16 == 0:\n            gate.assign(float(a) / 9)",
+        "seen.update_state(a)\n        if steps % 16 == 0:\n            gate.assign(1.0 / seen.result())",
+        "shown += float(a)\n    gate.assign(shown / 60)",
+        "seen(a)\n    if epoch > 0:\n        gate.assign(2 * np.exp(float(seen.result())))",
+    ],
+)
+def test_a_variable_that_is_set_seldom_is_averaged(more: str) -> None:
+    """Loss weights that follow the losses every so many steps, or once an epoch. A number that is no tensor is averaged as
+    one."""
+    source = PROGRAM.format(loss="a - gate * b", more=f"steps += 1\n        {more}")
+    plan = plan_of(source.replace("gate =", "seen = tf.keras.metrics.Mean()\ngate =", 1))
+    value = more[more.index("assign(") + 7 : -1]
+    assert f"gate.assign(mean_over_ranks({value}))" in plan.text
+    assert sum("later losses are made with it" in c.doubt for c in plan.changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("loss", "more"),
+    [
+        ("a - gate * b", "pass\n    gate.assign(0.9 ** epoch)"),  # the same on all ranks
+        ("a - b", "pass\n    gate.assign(float(a))"),  # the loss is made without
+        ("a - gate * b", "pass\ngate.assign(float(a))"),  # after the last step
+        (LOOK, "pass\n    k = 0.9 ** epoch"),
+        (LOOK, "pass\n    shown = float(a)"),
+        (LOOK, "pass\nk = float(a)"),
+        (LOOK, "k = 0.0"),
+    ],
+)
+def test_what_is_set_seldom_and_is_the_same_or_not_in_the_loss_is_left(loss: str, more: str) -> None:
+    assert "mean_over_ranks" not in text(loss, more)
+    assert not asked(loss, more)
+
+
+def test_a_variable_that_some_ranks_set_is_asked_about() -> None:
+    source = PROGRAM.format(loss="a - gate * b", more="if a > 1.5:\n            gate.assign(float(a))")
+    assert any("differs more and more between the ranks" in c.doubt for c in plan_of(source).changes)
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ("k = float(b) / 2", "float(b) / 2"),
+        ("listed.append(float(b))\n    k = np.mean(listed)", "np.mean(listed)"),
+        ("listed.append(float(b))\n    if epoch > 0:\n        k = 2.0 * listed[-1]", "2.0 * listed[-1]"),
+    ],
+)
+def test_a_number_that_is_set_for_the_next_steps_is_averaged(more: str, value: str) -> None:
+    """It is made of what these steps found alone, not of its last value."""
+    source = PROGRAM.format(loss=LOOK, more=more).replace("gate =", "listed = []\ngate =", 1)
+    assert f"k = mean_over_ranks({value})\n" in plan_of(source).text
+
+
+def test_a_number_of_the_rows_of_its_own_step_is_left() -> None:
+    source = PROGRAM.format(loss=LOOK, more="pass").replace(
+        "        a, b = step(x, k)", "        k = float(tf.reduce_mean(x))\n        a, b = step(x, k)"
+    )
+    assert "mean_over_ranks" not in plan_of(source).text
 
 
 def test_of_a_layer_of_the_file() -> None:

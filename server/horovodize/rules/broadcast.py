@@ -50,9 +50,10 @@ from dataclasses import dataclass, field, replace
 from horovodize.rules import first_answers, kept_weights, keras_session, layer_state, memories, statistics
 from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
 from horovodize.rules.draft import CORE, KERAS, Draft
+from horovodize.rules.drifting import ask_of_drifting
 from horovodize.rules.elastic.names import Synced
 from horovodize.rules.rule import Rule
-from horovodize.rules.steered import ask_of_drifting, keep_alike
+from horovodize.rules.steered import keep_alike
 from horovodize.rules.step_place import Place, place_of
 from horovodize.rules.step_state import optimizer_text, variable_texts, variables_of_optimizer, whole
 from horovodize.rules.subclass_parts import guarded

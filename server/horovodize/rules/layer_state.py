@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from horovodize.rules import steered
+from horovodize.rules import drifting
 from horovodize.rules.draft import Draft
 from horovodize.source.nodes import walk
 from horovodize.summary.once import once
@@ -70,7 +70,7 @@ def apply(draft: Draft, rule: str = "K3") -> None:
         runs = [methods, *(_run_by_a_step(draft, owner) for owner in owners if owner is not None)]
         wanted = {kept for run in runs for kept in _read_in_training(draft, run)}
         for one in found:
-            in_step = steered.is_in_train_step(draft, one.call)  # K7 averages it, or asks
+            in_step = drifting.is_in_train_step(draft, one.call)  # K7 averages it, or asks
             if one.kept in wanted and not in_step and draft.once("drifts", one.call):
                 draft.ask(rule, one.call, _WHAT, _WHY, _DRIFTS)
 

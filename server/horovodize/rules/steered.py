@@ -13,28 +13,18 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means, steering_decisions
 from horovodize.rules.any_rank_test import differing
-from horovodize.rules.draft import HVD, Draft
-from horovodize.rules.step_place import Place
-from horovodize.rules.target_networks import (
-    ASSIGNS,
-    FILLS,
-    MOVES,
-    is_in_every_turn,
-    is_variables,
-    losses_of,
-    made_of,
-)
-from horovodize.source import Edit
+from horovodize.rules.draft import Draft
+from horovodize.rules.target_networks import ASSIGNS, losses_of, made_of
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position
 
-_WHAT = "Keep what the loss is made with the same on all ranks"
-_WHY = "Ranks whose losses are made with other numbers train for other aims."
-_DRIFTS = (
+WHAT = "Keep what the loss is made with the same on all ranks"
+WHY = "Ranks whose losses are made with other numbers train for other aims."
+DRIFTS = (
     "each rank sets this by its own rows with each step, and the loss is made with it: it differs more and more between the "
     "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
 )
-_AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
+AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
 _FILLED = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like")
 _REDUCING = (
     "mean",
@@ -49,15 +39,15 @@ _REDUCING = (
     "moments",
     "cov",
 )
-_OF_KERAS = "tensorflow.keras.Variable"
-_VARIABLES = ("tensorflow.Variable", "tensorflow.keras.backend.variable", _OF_KERAS)
+VARIABLE_OF_KERAS = "tensorflow.keras.Variable"
+_VARIABLES = ("tensorflow.Variable", "tensorflow.keras.backend.variable", VARIABLE_OF_KERAS)
 _FAR = 2000  # nodes that a loss is made of
 
 
 def keep_alike(draft: Draft) -> None:
     """Averages the numbers that are set without a `tf.Variable`: `k = k + 0.001 * float(real - fake)`."""
     games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
-    for read, b in _carried(draft):
+    for read, b in [*_carried(draft), *_set_for_later(draft)]:
         text = ast.unparse(read)
         alone = steering_decisions.deciding(draft, b, _turns(draft, b.statement))
         if not _begins(draft, b, read, _is_number):
@@ -105,7 +95,7 @@ def numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
 
 def variables(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
     """The variables of one number that losses are made with, and where they are set."""
-    used = _made(draft, used_in_losses(draft))
+    used = made_by(draft, used_in_losses(draft))
     for call in draft.sites.method_calls(*ASSIGNS) if not draft.in_graph else ():
         kept = call.func.value if isinstance(call.func, ast.Attribute) and call.args else None
         if isinstance(kept, (ast.Name, ast.Attribute)) and made_of(draft, kept) & used:
@@ -114,77 +104,33 @@ def variables(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
 
 
 def _carried(draft: Draft) -> Iterator[tuple[ast.Name | ast.Attribute, Binding]]:
-    loops = _training_loops(draft)
+    loops = training_loops(draft)
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         for b in _bindings(draft, read):
             if _carries(draft, b, read, loops):
                 yield read, b
 
 
-def ask_of_drifting(draft: Draft, place: Place | None) -> None:
-    """Averages variables of one number that each rank sets by its own rows with each step; asks about others: the codebook of
-    a quantizer, statistics of a layer. Weights that are updated by hand go by averaged gradients.
-
-    place: where a step stands; None for those that `fit` takes"""
-    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    parts = () if place is not None else (*FILLS, *MOVES)  # `memories` asks about those of loops
-    sets = [
-        (call, call.func.value)
-        for call in draft.sites.method_calls(*ASSIGNS, *parts)
-        if isinstance(call.func, ast.Attribute)
-        and call.args
-        and call not in by_hand
-        and not draft.sites.passes(call)
-        and isinstance(call.func.value, (ast.Name, ast.Attribute))
-        and (is_variables(draft, call.func.value) or _is_of_keras(draft, call.func.value))
-    ]
-    read, before = _made(draft, used_in_losses(draft)), set[ast.AST]()
-    while read != before:  # what is set from what is set
-        before = set(read)
-        for call, kept in sets:
-            if made_of(draft, kept) & read:
-                read |= _made(draft, draft.values.depends(call.args, 400))
-    for call, kept in sets:
-        if not (any(_is_own(draft, e) for e in call.args) and made_of(draft, kept) & read):
-            continue
-        with_steps = is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
-        if with_steps and draft.once("drifts", call):
-            if is_one_number(draft, kept) and draft.uniform.reached_alike(call):
-                edits = Edit.around(draft.module.span(call.args[0]), f"{HVD}.allreduce(", ")")
-                draft.change(_rule(place), call, _WHAT, _WHY, edits, _AVERAGED)
-            else:
-                draft.ask(_rule(place), call, _WHAT, _WHY, _DRIFTS)
+def _set_for_later(draft: Draft) -> Iterator[tuple[ast.Name, Binding]]:
+    """Numbers that a turn sets after its steps, for those of the next: `weight = np.mean(a) / np.mean(b)` after an epoch.
+    What is set before the steps of a turn is of their rows."""
+    loops = training_loops(draft)
+    for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
+        found = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else ()
+        for b in found if len(found) > 1 else ():
+            is_set = b.kind == "assign" and b.value is not None and isinstance(b.statement, ast.stmt)
+            if is_set and _turns(draft, b.statement) & loops and not _carries(draft, b, read, loops):
+                if isinstance(read, ast.Name) and _begins(draft, b, read, _is_number):
+                    yield read, b
 
 
-def _is_of_keras(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression stands for variables of a model's or a layer's own: `self.add_weight(…)`, `keras.Variable(…)`."""
-    made = [o.node for o in draft.values.origins(e) if not o.path]
-    return bool(made) and all(
-        isinstance(n, ast.Call)
-        and (draft.names.of(n.func) == _OF_KERAS or draft.names.last(n.func) == "add_weight")
-        for n in made
-    )
-
-
-def _rule(place: Place | None) -> str:
-    return "G2" if place is not None else "K7"
-
-
-def is_in_train_step(draft: Draft, call: ast.Call) -> bool:
-    """Whether a model's own `train_step` comes by a call in every step."""
-    return any(
-        way[-1].function in draft.sites.own_steps and not any(draft.syntax.conditions(f.node) for f in way)
-        for way in draft.drive.ways(call)
-    )
-
-
-def _is_own(draft: Draft, e: ast.expr) -> bool:
+def is_own(draft: Draft, e: ast.expr) -> bool:
     """Whether a value is computed from a rank's own rows."""
     found = draft.uniform.of_values.reasons(e)
     return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in found)
 
 
-def _made(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+def made_by(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
     """What the names among some nodes were set to."""
     return {made for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
 
@@ -267,7 +213,7 @@ def _is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
 # ---------------------------------------------------------------------- numbers of Python's
 
 
-def _training_loops(draft: Draft) -> set[Loop]:
+def training_loops(draft: Draft) -> set[Loop]:
     steps = [u.call for u in draft.sites.updates]
     steps += [f.call for f in draft.sites.fits if f.method == "train_on_batch"]
     return {loop for call in steps for way in draft.drive.ways(call) for f in way for loop in f.loops}
@@ -357,7 +303,7 @@ def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> 
     )
     place = draft.syntax.function(b.statement) or draft.module.tree
     if reduced and _by_own_rows(draft, value, name) and draft.once("statistics of rows", place):
-        draft.ask("G2", b.statement, _WHAT, _WHY, _DRIFTS)
+        draft.ask("G2", b.statement, WHAT, WHY, DRIFTS)
 
 
 def _turns(draft: Draft, statement: ast.AST) -> set[Loop]:
@@ -379,7 +325,7 @@ def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
         isinstance(n, (ast.Name, ast.Attribute))
         and isinstance(n.ctx, ast.Load)
         and ast.unparse(n) != name
-        and (_is_own(draft, n) or _is_of_drawn_rows(draft, n))
+        and (is_own(draft, n) or _is_of_drawn_rows(draft, n))
         for n in ast.walk(value)
     )
 
@@ -399,16 +345,23 @@ def _is_of_drawn_rows(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
 def _average(draft: Draft, b: Binding) -> None:
     statement = b.statement
     reached = not draft.drive.in_traced(statement) and draft.uniform.reached_alike(statement)
-    if not reached or not means.average(draft, b, "G2", _WHAT, _WHY, _AVERAGED):
-        draft.ask("G2", statement, _WHAT, _WHY, _DRIFTS)
+    if not reached or not means.average(draft, b, "G2", WHAT, WHY, AVERAGED):
+        draft.ask("G2", statement, WHAT, WHY, DRIFTS)
 
 
 __all__ = [
-    "ask_of_drifting",
-    "is_in_train_step",
+    "AVERAGED",
+    "DRIFTS",
+    "VARIABLE_OF_KERAS",
+    "WHAT",
+    "WHY",
     "is_one_number",
+    "is_own",
     "keep_alike",
+    "keep_fed_alike",
+    "made_by",
     "numbers",
+    "training_loops",
     "used_in_losses",
     "variables",
 ]

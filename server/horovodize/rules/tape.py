@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import after_averaging, steered, strong
+from horovodize.rules import after_averaging, drifting, strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_state import is_nested, is_one_variable
@@ -78,7 +78,7 @@ def apply(draft: Draft) -> None:
             draft.change(rule, calls[0], _WHAT, _WHY, [draft.after(with_statement, [wrap], level=-1)])
     after_averaging.keep_alike(draft)
     if draft.sites.own_steps:
-        steered.ask_of_drifting(draft, None)
+        drifting.ask_of_drifting(draft, None)
 
 
 def _flatten(draft: Draft, call: ast.Call, source: ast.expr) -> None:
