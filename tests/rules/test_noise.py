@@ -154,6 +154,46 @@ def test_a_seed_by_which_batches_may_be_dealt_out_alike_stays() -> None:
     assert any("draws the same numbers, beside batches" in n.message for n in plan.notes)
 
 
+GENERATED = """\
+rows = np.random.rand(800, 4)
+def batches():
+    while True:
+        order = np.random.permutation(len(rows))
+        for i in range(0, len(rows) - 8, 8):
+            yield rows[order[i:i + 8]]
+dealt = {dealt}
+for step in range(1000):
+    train_step(next(dealt))
+"""
+
+
+def dealt_by_next(dealt: str, seed: str = SEED, noise: str = "tf.random.normal([8, 4])") -> str:
+    loop = LOOP.format(noise=f"z = {noise}", fed="G(z)")
+    return plan_of(
+        HEAD.format(seed=seed) + loop[: loop.index("for epoch")] + GENERATED.format(dealt=dealt)
+    ).text
+
+
+def test_noise_differs_beside_batches_of_a_generator_that_draws_otherwise() -> None:
+    """The seed of TensorFlow decides nothing of what NumPy deals out."""
+    assert APART in dealt_by_next("batches()")
+
+
+@pytest.mark.parametrize(
+    ("dealt", "seed", "noise"),
+    [
+        ("unseen()", SEED, "tf.random.normal([8, 4])"),  # may draw by it
+        ("iter(made)", SEED, "tf.random.normal([8, 4])"),
+        ("batches() if rows is made else unseen()", SEED, "tf.random.normal([8, 4])"),
+        ("batches()", "np.random.seed(7)", "np.random.normal(size=(8, 4))"),  # ranks deal out alike by it
+    ],
+)
+def test_noise_stays_beside_batches_that_may_be_dealt_by_the_same_seed(
+    dealt: str, seed: str, noise: str
+) -> None:
+    assert "7 + hvd.rank()" not in dealt_by_next(dealt, seed, noise)
+
+
 KERAS_3_GAN = """\
 import keras, tensorflow as tf
 class GAN(keras.Model):

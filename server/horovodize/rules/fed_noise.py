@@ -69,7 +69,7 @@ def apply(draft: Draft) -> None:
 
 def _draws_alike(draft: Draft, dealt: ast.Call, seed: ast.Call) -> bool:
     """Whether what all ranks deal out alike is drawn by a seed, as far as can be seen."""
-    todo: list[ast.AST | None] = [draft.values.callee(dealt)]
+    todo: list[ast.AST | None] = [*_dealing(draft, dealt)]
     seen = set[ast.AST | None]()
     while todo:
         called = todo.pop()
@@ -83,6 +83,18 @@ def _draws_alike(draft: Draft, dealt: ast.Call, seed: ast.Call) -> bool:
             return True
         todo += [f for c in calls if (f := draft.values.callee(c)) is not None]
     return False
+
+
+def _dealing(draft: Draft, dealt: ast.Call) -> list[ast.AST | None]:
+    """What runs where a batch is dealt, None where that can't be seen; of `next(batches)`, the generator that was made."""
+    if isinstance(dealt.func, ast.Name) and dealt.func.id == "next" and len(dealt.args) == 1:
+        batches = dealt.args[0]
+        made = draft.module.scopes.reaching(batches) if isinstance(batches, ast.Name) else ()
+        # (What such a call gives is a generator: its origins are what that yields.)
+        return [draft.values.callee(b.value) if isinstance(b.value, ast.Call) else None for b in made] or [
+            None
+        ]
+    return [draft.values.callee(dealt)]
 
 
 def _order_alike(draft: Draft, orders: list[ast.Call]) -> None:
