@@ -632,3 +632,16 @@ def test_passes_that_are_rounded_up_come_beyond_the_end_of_alone(each_step: floa
     after = run(*(rank(side, 4, steps=28, rates=rates, rows=rows) for side, rows in enumerate(sides)))
     found = judge(before, after, "linear")
     assert found.alike == alike, faults(found)
+
+
+@pytest.mark.parametrize(("further", "alike"), [(1.0, True), (1.1, False)])
+def test_a_rate_that_is_set_before_each_step_goes_on_after_the_last(further: float, alike: bool) -> None:
+    """The same passes, with a line to a tenth: what is seen after the last step is the rate of that one."""
+    before = [0.1 * (1 - 0.009 * step) for step in range(100)]
+    rates = [0.4 * (1 - 0.036 * further * step) for step in range(28)]
+    sides = [{f"row {n}": 1 for n in range(side, 400, 4)} for side in range(4)]
+    after = run(
+        *(rank(side, 4, steps=28, rates=[*rates, rates[-1]], rows=rows) for side, rows in enumerate(sides))
+    )
+    found = judge(alone(steps=100, rates=[*before, before[-1]]), after, "linear")
+    assert found.alike == alike, faults(found)

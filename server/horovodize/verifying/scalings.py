@@ -231,6 +231,9 @@ def _leaves(
     changes = [at for at, (a, b) in enumerate(pairwise(original), start=1) if not isclose(a, b, rel_tol=RATE)]
     seldom = len(changes) * 2 * size <= len(original)
     digits = RATE_OF_LARGEST * factor * max(map(abs, original))
+    # After the last step stands its rate once more, where something sets a rate before each step.
+    again = len(changes) == len(original) - 2 and isclose(original[-1], original[-2], rel_tol=RATE)
+    taken = original[:-1] if again else original
     for step, rate in enumerate(trace):
         way = step / max(1, len(trace) - 1)
         at = way * (len(original) - 1)
@@ -241,8 +244,8 @@ def _leaves(
             else max(_AROUND * (len(original) - 1), 2 * size)
         )
         near = [factor * value for value in original[max(0, round(at - around)) : round(at + around) + 1]]
-        if not seldom and (more := at + way * rounding - (len(original) - 1)) > 0:
-            near += [factor * value for value in _further(original, min(more, way * rounding))]
+        if rounding and not seldom and (more := at + way * rounding - (len(taken) - 1)) > 0:
+            near += [factor * value for value in _further(taken, min(more, way * rounding + 1))]
         if isnan(rate) or not near:
             continue
         low, high = min(near), max(near)
