@@ -118,6 +118,8 @@ def test_a_variable_that_is_set_seldom_is_averaged(more: str) -> None:
         ("a - gate * b", "pass\ngate.assign(float(a))"),  # after the last step
         (LOOK, "pass\n    k = 0.9 ** epoch"),
         (LOOK, "pass\n    shown = float(a)"),
+        (LOOK, "k = x * 2.0"),  # rows
+        (LOOK, "k = np.mean(x, 1)"),
         (LOOK, "pass\nk = float(a)"),
         (LOOK, "k = 0.0"),
     ],
@@ -137,7 +139,10 @@ def test_a_variable_that_some_ranks_set_is_asked_about() -> None:
     [
         ("k = float(b) / 2", "float(b) / 2"),
         ("listed.append(float(b))\n    k = np.mean(listed)", "np.mean(listed)"),
-        ("listed.append(float(b))\n    if epoch > 0:\n        k = 2.0 * listed[-1]", "2.0 * listed[-1]"),
+        (
+            "listed.append(float(b))\n    if epoch > 0:\n        k = 2.0 / np.mean(listed)",
+            "2.0 / np.mean(listed)",
+        ),
     ],
 )
 def test_a_number_that_is_set_for_the_next_steps_is_averaged(more: str, value: str) -> None:

@@ -118,7 +118,8 @@ def _set_for_later(draft: Draft) -> Iterator[tuple[ast.Name, Binding]]:
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         found = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else ()
         for b in found if len(found) > 1 else ():
-            is_set = b.kind == "assign" and b.value is not None and isinstance(b.statement, ast.stmt)
+            # (Rows or a state that is handed on are no number: their mean over ranks would mean nothing.)
+            is_set = b.kind == "assign" and b.value is not None and _is_reduced(draft, b.value)
             if is_set and _turns(draft, b.statement) & loops and not _carries(draft, b, read, loops):
                 if isinstance(read, ast.Name) and _begins(draft, b, read, _is_number):
                     yield read, b
@@ -304,6 +305,24 @@ def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> 
     place = draft.syntax.function(b.statement) or draft.module.tree
     if reduced and _by_own_rows(draft, value, name) and draft.once("statistics of rows", place):
         draft.ask("G2", b.statement, WHAT, WHY, DRIFTS)
+
+
+def _is_reduced(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
+    """Whether an expression is seen to be one number, made of a mean or the like: `1 / np.mean(losses)`, `2 * float(loss)`."""
+    if isinstance(e, ast.BinOp):
+        sides = [p for p in (e.left, e.right) if not isinstance(p, ast.Constant)]
+        return bool(sides) and all(_is_reduced(draft, p, depth) for p in sides)
+    if isinstance(e, ast.Call):
+        name = draft.names.last(e.func)
+        whole = len(e.args) == 1 and not e.keywords
+        if whole and (name in _REDUCING or name == "float"):
+            return True
+        inside = whole and name in ("exp", "log", "sqrt", "abs", "tanh")
+        return name == "result" or (inside and _is_reduced(draft, e.args[0], depth))
+    nodes = (
+        [o.node for o in draft.values.origins(e) if not o.path] if isinstance(e, ast.Name) and depth else []
+    )
+    return bool(nodes) and all(isinstance(n, ast.expr) and _is_reduced(draft, n, depth - 1) for n in nodes)
 
 
 def _turns(draft: Draft, statement: ast.AST) -> set[Loop]:
