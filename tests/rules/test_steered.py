@@ -135,20 +135,20 @@ def test_a_variable_that_some_ranks_set_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "value"),
+    ("more", "averaged"),
     [
-        ("k = float(b) / 2", "float(b) / 2"),
-        ("listed.append(float(b))\n    k = np.mean(listed)", "np.mean(listed)"),
+        ("k = float(b) / 2", "mean_over_ranks(float(b) / 2)"),
+        ("listed.append(float(b))\n    k = np.mean(listed)", "mean_over_ranks(np.mean(listed))"),
         (
             "listed.append(float(b))\n    if epoch > 0:\n        k = 2.0 / np.mean(listed)",
-            "2.0 / np.mean(listed)",
+            "2.0 / mean_over_ranks(np.mean(listed))",
         ),
     ],
 )
-def test_a_number_that_is_set_for_the_next_steps_is_averaged(more: str, value: str) -> None:
+def test_a_number_that_is_set_for_the_next_steps_is_averaged(more: str, averaged: str) -> None:
     """It is made of what these steps found alone, not of its last value."""
     source = PROGRAM.format(loss=LOOK, more=more).replace("gate =", "listed = []\ngate =", 1)
-    assert f"k = mean_over_ranks({value})\n" in plan_of(source).text
+    assert f"k = {averaged}\n" in plan_of(source).text
 
 
 def test_a_number_of_the_rows_of_its_own_step_is_left() -> None:

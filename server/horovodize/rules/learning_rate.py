@@ -27,8 +27,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules import (
-    begun_again,
     decays,
+    first_batches,
     handed_rates,
     held_optimizers,
     keras_optimizer,
@@ -90,7 +90,7 @@ def apply(draft: Draft) -> None:
     unseen_rates.ask(draft, optimizers)
     strong.ask_of_unseen(draft, "C5")
     same_rows.ask(draft, "C5")
-    begun_again.ask(draft, "C5")
+    first_batches.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
     restored_iterations.apply(draft)
 
