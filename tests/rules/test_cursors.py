@@ -56,15 +56,6 @@ def test_a_cursor_over_what_is_evaluated_is_left_alone() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        # starts again
-        """
-        start = 0
-        for step in range(500):
-            if start + 64 > len(rows):
-                start = 0
-            sess.run(train, {x: rows[start:start + 64]})
-            start += 64
-        """,
         # moved on before it selects
         "k = 0\nfor step in range(500):\n    k += 1\n    sess.run(train, {x: rows[k]})\n",
         # not in every turn

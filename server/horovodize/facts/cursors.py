@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.cursor_moves import amount, goes_round, is_fixed
+from horovodize.facts.restarts import Restart, restart_of
 from horovodize.facts.turn_uses import Uses, uses_of_moved
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added
@@ -30,6 +32,8 @@ class Cursor:
                None. Then also:
     first      its value before the loop's first turn
     rows       the number at which it begins again at 0: `len(x)` of `start = (start + n) % len(x)`; None where it doesn't
+    moves      the statement that moves it on
+    restart    where it begins again at `first`; None where it doesn't, or by `rows`
     uses       what it is used for in the loop's body
     ends       the reads of another variable that goes with it and is where its batch ends: `x[start:end]`"""
 
@@ -37,6 +41,8 @@ class Cursor:
     step: ast.expr | None = None
     first: ast.expr | None = None
     rows: ast.expr | None = None
+    moves: ast.stmt | None = None
+    restart: Restart | None = None
     uses: Uses = field(default_factory=Uses)
     ends: tuple[ast.Name, ...] = ()
 
@@ -211,6 +217,7 @@ def _selectors(feeding: Feeding, body: list[ast.AST], name: str) -> set[ast.AST]
         if (
             isinstance(n, ast.Subscript)
             and isinstance(n.ctx, ast.Load)
+            and ast.unparse(n.value) != name  # `x = x[order(len(x))]`: no number
             and variables.mentions(n.slice, derived)
             and not is_from_schedule(feeding, n, body)
             and not picks_what_trains(feeding, n, body)
@@ -337,16 +344,26 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     target, statement = moves[0]
     if any(isinstance(n, ast.Continue) for n in body) or not isinstance(target, ast.Name):
         return None
-    uses = uses_of_moved(feeding, body, name, [statement])
+    restart = restart_of(loop, name) if aside is None else None
+    moving = [statement, restart.statement, restart.begins] if restart is not None else [statement]
+    uses = uses_of_moved(feeding, body, name, moving)
     reads = [*uses.selecting, *(t.call for t in uses.told)]
     if uses.mixed or not reads:
         return None
-    step, rows = _goes_round(statement) or (_added(statement), None)
+    step, rows = goes_round(statement) or (amount(statement), None)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     of = feeding.variables.of
     given = {name for e in (step, rows) if e is not None for name in names_in(e)}
-    if step is None or sum(of(n) == name for n in stored) != 1 or given & {n.id for n in stored}:
+    set_at = [n for n in stored if of(n) == name]
+    expected = [target] if restart is None else [target, restart.begins.targets[0]]
+    if step is None or {*set_at} != {*expected} or given & {n.id for n in stored}:
         return None
+    if restart is not None:
+        changing = {n.id for n in stored} - restart.also_sets() - {name}
+        if rows is not None or names_in(restart.test) & changing:
+            return None
+        if not restart.is_beside(statement, [*reads, *(m.statement for m in uses.made)]):
+            return None
     if rows is not None and (aside is not None or uses.counting):  # `if start == 0: shuffle(x)`
         return None
     if any(end(use) > position(statement) for use in reads) or _is_carried(feeding, body, name):
@@ -354,12 +371,13 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     loaded = (n for n in body if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load))
     named = next((n for n in loaded if of(n) == name), None)
     scopes = feeding.module.scopes
-    before = [b for b in scopes.reaching(named) if b.statement is not statement] if named is not None else []
+    before = [b for b in scopes.reaching(named) if b.statement not in moving] if named is not None else []
     firsts = [b.value for b in before if b.kind == "assign" and not b.path and b.value is not None]
-    if not firsts or len(firsts) != len(before) or len({ast.unparse(f) for f in firsts}) != 1:
+    begun = [*firsts, restart.first] if restart is not None else firsts
+    if not firsts or len(firsts) != len(before) or len({ast.unparse(f) for f in begun}) != 1:
         return None
     first = firsts[0]
-    return Cursor(name, step, first, rows, uses) if _is_fixed(first) else None
+    return Cursor(name, step, first, rows, statement, restart, uses) if is_fixed(first) else None
 
 
 def _is_carried(feeding: Feeding, body: list[ast.AST], name: str) -> bool:
@@ -370,40 +388,3 @@ def _is_carried(feeding: Feeding, body: list[ast.AST], name: str) -> bool:
         if made is not None and any(isinstance(n.ctx, ast.Load) and position(n) < made for n in named):
             return True
     return False
-
-
-def _added(statement: ast.stmt) -> ast.expr | None:
-    """`n` of `i += n`, `i = i + n`."""
-    moved_on = added(statement)
-    return moved_on.value if moved_on is not None and _is_fixed(moved_on.value) else None
-
-
-def _goes_round(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
-    """`n` and `len(x)` of `i = (i + n) % len(x)`."""
-    match statement:
-        case ast.Assign(
-            targets=[ast.Name(id=name)],
-            value=ast.BinOp(left=ast.BinOp(op=ast.Add(), left=left, right=right), op=ast.Mod(), right=rows),
-        ):
-            by = right if isinstance(left, ast.Name) and left.id == name else left
-            other = left if by is right else right
-            goes_on = isinstance(other, ast.Name) and other.id == name and _is_fixed(by)
-            return (by, rows) if goes_on and (_is_fixed(rows) or _is_length(rows)) else None
-    return None
-
-
-def _is_length(e: ast.expr) -> bool:
-    """`len(x)`, `x.shape[0]`"""
-    match e:
-        case ast.Call(func=ast.Name(id="len"), args=[of]):
-            return _is_fixed(of)
-        case ast.Subscript(value=ast.Attribute(attr="shape", value=of), slice=ast.Constant(value=0)):
-            return _is_fixed(of)
-    return False
-
-
-def _is_fixed(e: ast.expr) -> bool:
-    """Whether an expression is a number, or what names one."""
-    return isinstance(e, (ast.Name, ast.Attribute)) or (
-        isinstance(e, ast.Constant) and isinstance(e.value, int)
-    )

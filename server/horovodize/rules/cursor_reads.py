@@ -24,7 +24,6 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.unseen_counts import is_shown, only_shows
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
-from horovodize.summary.augmented import added
 from horovodize.summary.effects import in_place
 from horovodize.summary.syntax import Loop, is_one
 
@@ -47,11 +46,11 @@ def _asked(name: str, ranks: str) -> str:
 
 def as_all(draft: Draft, loop: Loop, cursor: Cursor, own: str, rule: str, ranks: str) -> None:
     """Lets a loop read a cursor as that of all ranks, or as a rank's own where that says which rows it selects. One that goes
-    on by one counts the turns, which G5 sees to.
+    on by one, and never begins again, counts the turns, which G5 sees to.
 
     own:   the name of a rank's own
     ranks: how many share the turns, as text"""
-    if cursor.step is None or is_one(cursor.step):
+    if cursor.step is None or (is_one(cursor.step) and cursor.restart is None):
         return
     asked = set[ast.AST]()
     for read in list(_reads(draft, loop, cursor)):
@@ -90,10 +89,8 @@ def _reads(draft: Draft, loop: Loop, cursor: Cursor) -> Iterator[ast.Name]:
     aside = {n for m in cursor.uses.made for n in walk(m.statement)}
     aside |= {n for told in cursor.uses.told for n in walk(told.call)}
     aside |= {*cursor.uses.selecting, *cursor.ends}
-    for statement in (n for s in loop.body for n in walk(s) if isinstance(n, ast.stmt)):
-        moved = added(statement)
-        if moved is not None and ast.unparse(moved.target) == cursor.name:
-            aside |= set(walk(statement))
+    aside |= set(walk(cursor.moves)) if cursor.moves is not None else set()
+    aside |= set(walk(cursor.restart.test)) if cursor.restart is not None else set()
     for n in (n for s in loop.body for n in walk(s)):
         is_read = isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and variables.of(n) == cursor.name
         if is_read and isinstance(n, ast.Name) and n not in aside:
@@ -209,6 +206,8 @@ def _in_test(draft: Draft, loop: Loop, cursor: Cursor, read: ast.Name, rule: str
         else:
             return False
     elif isinstance(parent, ast.Compare) and len(parent.ops) == 1 and number is read:
+        if isinstance(parent.ops[0], _EQUAL) and _is_zero(parent, read):
+            return True  # the first turn of all ranks, or of a cycle
         if isinstance(parent.ops[0], _EQUAL):
             found = _at(draft, loop, cursor, parent, read, by, ranks)
             if found is None:
@@ -224,6 +223,11 @@ def _in_test(draft: Draft, loop: Loop, cursor: Cursor, read: ast.Name, rule: str
     return True
 
 
+def _is_zero(test: ast.Compare, read: ast.Name) -> bool:
+    other = test.comparators[0] if test.left is read else test.left
+    return isinstance(other, ast.Constant) and other.value == 0
+
+
 def _turns(draft: Draft, cursor: Cursor, read: ast.Name, ranks: str) -> tuple[ast.expr, str]:
     """(a cursor, by how much all ranks together move it on in a turn), or the turns that are made of it, `i // 32`."""
     assert cursor.step is not None
@@ -232,6 +236,8 @@ def _turns(draft: Draft, cursor: Cursor, read: ast.Name, ranks: str) -> tuple[as
     if is_counted and isinstance(parent, ast.BinOp) and ast.dump(parent.right) == ast.dump(cursor.step):
         return parent, ranks
     text = draft.module.text(cursor.step)
+    if is_one(cursor.step):
+        return read, ranks
     return read, f"({text}) * {ranks}" if needs_parentheses(cursor.step) else f"{text} * {ranks}"
 
 

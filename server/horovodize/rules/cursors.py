@@ -2,7 +2,8 @@
 
 `while i < n: …x[i : i + size]…; i += size`. Divided in number alone, all ranks would take the same first batches. So each
 rank selects by its own cursor, as far on as the batches of the ranks before it and of the turns before reach, and the loop
-goes on while there is a batch left for the last rank.
+goes on while there is a batch left for the last rank. Where a cursor begins again (`if i + n > len(x): i = 0`), it does so as
+soon as there is none left for the last rank (`begun_again`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import itertools
 
 from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.plan import Decision
-from horovodize.rules import cursor_reads, own_numbers, strong
+from horovodize.rules import begun_again, cursor_places, cursor_reads, own_numbers, strong
 from horovodize.rules.decisions import Divided, Fewer
-from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.ranges import EVERYTHING
 from horovodize.rules.shares import DIVIDE_STEPS, WHY
 from horovodize.source import Edit
@@ -35,7 +36,10 @@ def note_unsteady(draft: Draft, driver: Driver, cursors: list[Cursor], rule: str
     unsteady = [
         c.name
         for c in cursors
-        if c.step is None or not draft.can_insert(first) or not own_numbers.can_give(draft, c.uses)
+        if c.step is None
+        or not draft.can_insert(first)
+        or not own_numbers.can_give(draft, c.uses)
+        or not begun_again.can_divide(draft, c)
     ]
     if unsteady:
         draft.note(
@@ -58,10 +62,10 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
         return False
     named = {c.name: c for c in cursors}
     read = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in named]
-    if len(read) != 1 or not _grows_with(sides[0], read[0]) or not draft.can_insert(loop):
+    if len(read) != 1 or not cursor_places.grows_with(sides[0], read[0]) or not draft.can_insert(loop):
         return False
     cursor, place = named[read[0].id], draft.module.span(read[0])
-    if cursor.rows is not None:
+    if cursor.rows is not None or any(c.restart is not None for c in cursors):
         return False
     counter = draft.facts.counters.of(read[0])
     if counter is not None and counter.stored:
@@ -72,14 +76,16 @@ def divide_test(draft: Draft, loop: ast.While, cursors: list[Cursor], rule: str)
     ranks = draft.fresh("ranks")
     whole, start = draft.module.text(test), draft.module.span(test).start
     some = draft.fresh("r")
-    first = _last_of_a_turn(draft, cursor, some, cursor.first)
-    later = _last_of_a_turn(draft, cursor, ranks, None)
-    before = whole[: place.start - start] + _within(test, read[0], first) + whole[place.end - start :]
+    first = cursor_places.last_of_a_turn(draft, cursor, some, cursor.first)
+    later = cursor_places.last_of_a_turn(draft, cursor, ranks, None)
+    before = (
+        whole[: place.start - start] + cursor_places.within(test, read[0], first) + whole[place.end - start :]
+    )
     edits = [
         draft.before(
             loop, [f"{ranks} = max({some} for {some} in range(1, {SIZE} + 1) if {some} == 1 or {before})"]
         ),
-        Edit(place, _within(test, read[0], later)),
+        Edit(place, cursor_places.within(test, read[0], later)),
     ]
     draft.change(rule, test, DIVIDE_STEPS, WHY, edits)
     owns = _select(draft, loop, cursors, rule, ranks)
@@ -100,7 +106,7 @@ def _select_by_stored(
     last = draft.module.text(bound)
     if isinstance(test.ops[0], (ast.Lt, ast.Gt)):
         number = bound.value if isinstance(bound, ast.Constant) else None
-        last = str(number - 1) if isinstance(number, int) else f"{_text(draft, bound)} - 1"
+        last = str(number - 1) if isinstance(number, int) else f"{cursor_places.text_of(draft, bound)} - 1"
     _select(draft, loop, cursors, rule, "", f"min({cursors[0].name} + {RANK}, {last})")
     return True
 
@@ -111,7 +117,10 @@ def select_own(draft: Draft, driver: Driver, cursors: list[Cursor], counted: str
     if not cursors:
         return
     ranks = ""
-    if counted:
+    begin_again = [c for c in cursors if c.restart is not None]
+    if begin_again:
+        ranks = begun_again.divide(draft, driver.loop, begin_again, rule)
+    elif counted:
         ranks = draft.fresh("ranks")
         line = f"{ranks} = min({SIZE}, max(1, {counted}))"
         draft.change(rule, driver.loop, _WHAT, WHY, [draft.before(driver.loop, [line])])
@@ -126,7 +135,7 @@ def select_beside(draft: Draft, driver: Driver, rule: str) -> None:
     for cursor in cursors_of(draft.facts.feeding, driver):
         if cursor.uses.selecting and all(_is_tested(draft, use) for use in cursor.uses.selecting):
             continue  # `weights[step > 50]` goes by how much has been seen
-        steady = cursor.step is not None and draft.can_insert(first)
+        steady = cursor.step is not None and draft.can_insert(first) and cursor.restart is None
         if steady and own_numbers.can_give(draft, cursor.uses):
             _select(draft, driver.loop, [cursor], rule, "")
         else:
@@ -150,11 +159,12 @@ def _select(
         turns = f"{RANK} % {ranks}" if ranks else RANK
         if ranks and not is_one(cursor.step):
             turns = f"({turns})"
-        value = by or _moved(draft, cursor, turns, ranks or SIZE, None)
+        value = by or cursor_places.moved(draft, cursor, turns, ranks or SIZE, None)
         if cursor.rows is not None and not by:  # the ranks' batches of a turn come round, too
-            value = f"({value}) % {_text(draft, cursor.rows)}"
+            value = f"({value}) % {cursor_places.text_of(draft, cursor.rows)}"
+        line = f"{own} = {value}"
         edits = [
-            draft.before(loop.body[0], [f"{own} = {value}"]),
+            begun_again.beside(draft, cursor, line) or draft.before(loop.body[0], [line]),
             *own_numbers.give(draft, cursor.uses, cursor.name, own, rule),
             *(Edit(draft.module.span(end), _end(draft, cursor, own)) for end in cursor.ends),
         ]
@@ -166,47 +176,4 @@ def _select(
 def _end(draft: Draft, cursor: Cursor, own: str) -> str:
     """Where a rank's own batch ends: past the last row, too, where only what is left comes."""
     assert cursor.step is not None
-    return f"{own} + {_text(draft, cursor.step)}"
-
-
-def _last_of_a_turn(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None) -> str:
-    """Where the last rank's batch of a turn is: of the first turn, where the cursor is `at`, or of any."""
-    turns = f"{ranks} - 1" if is_one(cursor.step) else f"({ranks} - 1)"
-    return _moved(draft, cursor, turns, ranks, at)
-
-
-def _within(test: ast.Compare, read: ast.Name, text: str) -> str:
-    return text if read in (test.left, *test.comparators) else f"({text})"
-
-
-def _grows_with(e: ast.expr, read: ast.Name) -> bool:
-    """Whether an expression is a variable, or it times or plus something."""
-    if e is read:
-        return True
-    if not isinstance(e, ast.BinOp) or not isinstance(e.op, (ast.Mult, ast.Add)):
-        return False
-    return any(
-        _grows_with(side, read) and isinstance(other, (ast.Name, ast.Attribute, ast.Constant))
-        for side, other in ((e.left, e.right), (e.right, e.left))
-    )
-
-
-def _moved(draft: Draft, cursor: Cursor, turns: str, ranks: str, at: ast.expr | None) -> str:
-    """Where the batch is that is `turns` steps on from the first of a turn's: of the first turn if `at` is given."""
-    assert cursor.step is not None
-    assert cursor.first is not None
-    step, first = _text(draft, cursor.step), _text(draft, cursor.first)
-    on = turns if is_one(cursor.step) else f"{turns} * {step}"
-    is_zero = isinstance(cursor.first, ast.Constant) and cursor.first.value == 0
-    if at is not None:
-        return on if is_zero else f"{first} + {on}"
-    return (
-        f"{cursor.name} * {ranks} + {on}"
-        if is_zero
-        else f"{first} + ({cursor.name} - {first}) * {ranks} + {on}"
-    )
-
-
-def _text(draft: Draft, e: ast.expr) -> str:
-    text = draft.module.text(e)
-    return f"({text})" if needs_parentheses(e) else text
+    return f"{own} + {cursor_places.text_of(draft, cursor.step)}"

@@ -6,7 +6,7 @@ import ast
 
 from horovodize.catalogue import is_hook
 from horovodize.facts.counter_kinds import CounterKind
-from horovodize.facts.cursors import cursors_of
+from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.one_turn import OneTurn
 from horovodize.rules import cursors, loop_exits, resume, strong
@@ -16,6 +16,7 @@ from horovodize.rules.drawing import ends_loop
 from horovodize.rules.numbered_on import STORED
 from horovodize.rules.ranges import EVERYTHING, counts_ranks
 from horovodize.rules.shares import change_count, counts_a_share, feeding, is_none
+from horovodize.source.nodes import names_in
 from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
@@ -55,12 +56,37 @@ def divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
     ):
         draft.note(draft.loop_rule, loop.test, _ONE_TURN)
         return
+    if found and all(c.restart is not None for c in found):
+        return _divide_again_and_again(draft, driver, loop, found)
     if found and hooked:
         return cursors.select_own(draft, driver, found, "", draft.loop_rule)
     if found and not cursors.divide_test(draft, loop, found, draft.loop_rule):
         _leave_uncounted(draft, driver, loop.test)
     elif not found:
         _divide_turns(draft, driver, loop)
+
+
+def _divide_again_and_again(draft: Draft, driver: Driver, loop: ast.While, found: list[Cursor]) -> None:
+    """`while step < n` beside cursors that begin again; `while epoch < n` ends by how often they do, which is as often for the
+    rows that are seen."""
+    counted = {name for c in found if c.restart is not None for name in c.restart.also_sets()}
+    left_by = [test for leaving in exits(loop) for test in tests(draft.syntax, leaving, loop)]
+    by_cycles = [names_in(test) <= counted for test in left_by]
+    ends = isinstance(loop.test, ast.Constant) and left_by and all(by_cycles)
+    before = len(draft.changes)
+    cursor_names = {c.name for c in found}
+    if any(names_in(test) & cursor_names for test in (loop.test, *left_by)):
+        _leave_uncounted(draft, driver, loop.test)
+    elif not ends and any(names_in(test) & counted for test in left_by):
+        _leave_uncounted(draft, driver, loop.test)
+    elif ends or names_in(loop.test) & counted:
+        draft.divided = True
+        draft.decide(loop, Fewer(draft.loop_rule))
+        cursors.select_own(draft, driver, found, "", draft.loop_rule)
+    else:
+        _divide_turns(draft, driver, loop)
+        if len(draft.changes) > before or draft.was(loop, Fewer):
+            cursors.select_own(draft, driver, found, "", draft.loop_rule)
 
 
 def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:

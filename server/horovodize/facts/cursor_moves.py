@@ -1,0 +1,47 @@
+"""By how much a statement moves a cursor on: `i += n`, `i = (i + n) % len(x)`."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.augmented import added
+
+
+def amount(statement: ast.stmt) -> ast.expr | None:
+    """`n` of `i += n`, `i = i + n`."""
+    moved_on = added(statement)
+    return moved_on.value if moved_on is not None and is_fixed(moved_on.value) else None
+
+
+def goes_round(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """`n` and `len(x)` of `i = (i + n) % len(x)`."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.BinOp(left=ast.BinOp(op=ast.Add(), left=left, right=right), op=ast.Mod(), right=rows),
+        ):
+            by = right if isinstance(left, ast.Name) and left.id == name else left
+            other = left if by is right else right
+            goes_on = isinstance(other, ast.Name) and other.id == name and is_fixed(by)
+            return (by, rows) if goes_on and (is_fixed(rows) or _is_length(rows)) else None
+    return None
+
+
+def _is_length(e: ast.expr) -> bool:
+    """`len(x)`, `x.shape[0]`"""
+    match e:
+        case ast.Call(func=ast.Name(id="len"), args=[of]):
+            return is_fixed(of)
+        case ast.Subscript(value=ast.Attribute(attr="shape", value=of), slice=ast.Constant(value=0)):
+            return is_fixed(of)
+    return False
+
+
+def is_fixed(e: ast.expr) -> bool:
+    """Whether an expression is a number, or what names one."""
+    return isinstance(e, (ast.Name, ast.Attribute)) or (
+        isinstance(e, ast.Constant) and isinstance(e.value, int)
+    )
+
+
+__all__ = ["amount", "goes_round", "is_fixed"]
