@@ -9,7 +9,11 @@ import pytest
 from .pairs import plan_of
 from .sessions import BUILT, INIT
 
-HEAD = BUILT + "import numpy as np\nrows, n = np.load('x.npy'), 6000\nsaver = tf.train.Saver()\nsess = tf.Session()\n" + INIT
+HEAD = (
+    BUILT
+    + "import numpy as np\nrows, n = np.load('x.npy'), 6000\nsaver = tf.train.Saver()\nsess = tf.Session()\n"
+    + INIT
+)
 
 
 def plan_text(body: str) -> str:
@@ -118,6 +122,33 @@ def test_a_loop_that_ends_by_its_steps_is_divided_beside() -> None:
     text = plan_text("step = 0\n" + WHILE.format(test="step < 500", end="step += 1"))
     assert "while step < 500 // hvd.size():\n" in text
     assert "rows[own_i:own_i + 64]" in text
+
+
+SUMMED = """\
+i, total = 0, 0.0
+for step in range(500):
+    total += sess.run([train, loss], {{x: rows[i:i + 64]}})[1]
+    i += 64
+    if {test}:
+        {there}
+        i, total = 0, 0.0
+"""
+
+
+@pytest.mark.parametrize("test", ["i + 64 > len(rows)", "len(rows) - i < 64", "i > len(rows) - 64"])
+def test_the_mean_of_a_cycle_is_that_of_a_rank(test: str) -> None:
+    there = "print(total / (len(rows) // 64))\n        i = 0"
+    body = SUMMED.format(test=test, there=there).replace("i, total = 0, 0.0\n", "total = 0.0\n")
+    text = plan_text("i = 0\n" + body)
+    assert "print(total / (max(1, len(rows) // 64 // hvd.size())))" in text
+
+
+def test_what_is_added_up_where_a_cursor_begins_again_is_no_sum_of_its_steps() -> None:
+    there = (
+        "right = 0\n        for row in rows:\n            right += ask(row)\n        print(right / len(rows))"
+    )
+    body = SUMMED.format(test="i >= len(rows)", there=there).replace("i, total = 0, 0.0\n", "i = 0\n")
+    assert "print(right / len(rows))" in plan_text("total = 0\n" + body)
 
 
 # ---------------------------------------------------------------------- near misses

@@ -25,14 +25,14 @@ class Restart:
     statement  the `if`
     test       its test
     read       the cursor in that test
-    bound      what it has come to: the side of the test that the cursor isn't in
+    rows       what its end is told by: `len(x)` of `i + n > len(x)`, of `i > len(x) - n` and of `len(x) - i < n`
     begins     the statement of the branch that sets the cursor
     first      what it is set to"""
 
     statement: ast.If
     test: ast.Compare
     read: ast.Name
-    bound: ast.expr
+    rows: ast.expr
     begins: ast.Assign
     first: ast.expr
 
@@ -84,8 +84,10 @@ def restart_of(loop: Loop, name: str) -> Restart | None:
         more, less = less, more
     if _sign(more, read) <= 0 and (isinstance(test.ops[0], ast.Eq) or _sign(less, read) >= 0):
         return None
-    bound = less if _sign(more, read) > 0 else more
-    return Restart(statement, test, read, bound, begins, begins.value)
+    rows = less if _sign(more, read) > 0 else less.left if isinstance(less, ast.BinOp) else less
+    if isinstance(rows, ast.BinOp) and isinstance(rows.op, ast.Sub):
+        rows = rows.left
+    return Restart(statement, test, read, rows, begins, begins.value)
 
 
 def _sign(e: ast.expr, read: ast.Name) -> int:

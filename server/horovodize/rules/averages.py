@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeGuard
 
+from horovodize.facts.cursors import cursors_of
+from horovodize.facts.restarts import Restart
 from horovodize.plan import Decision
 from horovodize.rules import counted, named_tests, numbers_of_batches, summed_items
 from horovodize.rules.decisions import Divided, OfAll, Shared
@@ -22,7 +24,7 @@ from horovodize.source import Edit
 from horovodize.source.nodes import names_in
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import arguments
+from horovodize.summary.syntax import arguments, is_one
 
 _WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
 
@@ -36,8 +38,6 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
     """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
     counts = _counts(draft, driver)
     batches = _batches_of(draft, driver)
-    if not counts and batches is None:
-        return
 
     def is_count(e: ast.expr) -> bool:
         if any(_same(draft, e, count) for count in counts):
@@ -47,7 +47,11 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
         own = partial(_is_divided_where_made, draft)
         return numbers_of_batches.counted(draft, e, own) == batches
 
-    _divide(draft, driver, rule, is_count)
+    if counts or batches is not None:
+        _divide(draft, driver, rule, is_count)
+    for cursor in cursors_of(feeding(draft), driver):
+        if cursor.restart is not None and cursor.step is not None:
+            _keep_of_cycle(draft, driver, cursor.restart, cursor.step, rule)
 
 
 def _batches_of(draft: Draft, driver: Driver) -> numbers_of_batches.Batches | None:
@@ -56,6 +60,15 @@ def _batches_of(draft: Draft, driver: Driver) -> numbers_of_batches.Batches | No
     if not isinstance(e, ast.Call) or draft.names.last(e.func) not in ("range", "xrange"):
         return None
     return numbers_of_batches.of_range(draft, e, lambda name: False)
+
+
+def _keep_of_cycle(draft: Draft, driver: Driver, again: Restart, step: ast.expr, rule: str) -> None:
+    """The same of a sum over the steps of a cycle, shown where a cursor begins again; not of what is added up there."""
+    rows = _written(again.rows)
+    counts = [rows, *([] if is_one(step) else _batches(rows, _written(step)))]
+    there = {ast.unparse(a.target) for s in again.statement.body for n in ast.walk(s) if (a := added(n))}
+    sums = _sums(driver) - there
+    _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts), sums)
 
 
 def by_turns(draft: Draft, driver: Driver, turn: ast.Name) -> list[ast.expr]:
@@ -248,8 +261,14 @@ def _factors(e: ast.expr) -> list[ast.expr]:
     return [e]
 
 
-def _divide(draft: Draft, driver: Driver, rule: str, counts: Callable[[ast.expr], bool]) -> None:
-    sums = _sums(driver)
+def _divide(
+    draft: Draft,
+    driver: Driver,
+    rule: str,
+    counts: Callable[[ast.expr], bool],
+    of: set[str] | None = None,
+) -> None:
+    sums = _sums(driver) if of is None else of
     for divided_by, what in divisors_in(draft, driver.loop):
         if any(draft.was(n, OfAll) for n in ast.walk(what)):
             continue  # a cursor, read as that of all ranks

@@ -110,18 +110,18 @@ def _has_plenty(draft: Draft, cursor: Cursor) -> bool:
     again = cursor.restart
     assert again is not None
     assert cursor.step is not None
-    step, rows = feeding(draft).kinds.constant(cursor.step), _number(draft, again.bound)
+    step, rows = feeding(draft).kinds.constant(cursor.step), _number(draft, again.rows)
     return step is not None and rows is not None and step > 0 and rows // step >= PLENTY
 
 
-def _number(draft: Draft, bound: ast.expr) -> int | None:
-    """How many a bound is: a number, or that of rows that can be seen."""
-    match bound:
+def _number(draft: Draft, rows: ast.expr) -> int | None:
+    """How many there are: a number, or that of rows that can be seen."""
+    match rows:
         case ast.Call(func=ast.Name(id="len"), args=[of]):
             return draft.facts.steps.shapes.rows(of)
         case ast.Subscript(value=ast.Attribute(attr="shape", value=of), slice=ast.Constant(value=0)):
             return draft.facts.steps.shapes.rows(of)
-    return feeding(draft).kinds.constant(bound)
+    return feeding(draft).kinds.constant(rows)
 
 
 __all__ = ["beside", "can_divide", "divide"]
