@@ -6,7 +6,15 @@ import ast
 
 from horovodize.facts.calls import is_known
 from horovodize.facts.turn_uses import uses_of
-from horovodize.rules import data, dealt_numbers, gathered_batches, generators, loop_exits, strong
+from horovodize.rules import (
+    data,
+    dealt_numbers,
+    gathered_batches,
+    generators,
+    loop_exits,
+    own_loaders,
+    strong,
+)
 from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER
@@ -76,6 +84,9 @@ def deal(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if numbered is None and _is_given_apart(draft, e):
         if not draws_for_itself(draft, e):
             dealt_numbers.tell(draft, driver, e)
+        return
+    if numbered is None and own_loaders.divide(draft, driver, e):
+        dealt_numbers.tell(draft, driver, e)
         return
     _deal(draft, driver, e, numbered or e)
 

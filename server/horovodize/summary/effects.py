@@ -142,9 +142,10 @@ class Effects:
         """Whether running a node does something that every rank must do, `aside` not counted."""
         return any(n not in aside and self._node_shares(n, None) for n in _executed(node))
 
-    def moves_state(self, call: ast.Call) -> bool:
-        """Whether a call itself, its arguments aside, does something that every rank must do."""
-        return self._node_shares(call, None)
+    def moves_state(self, call: ast.Call, inside: ast.AST | None = None) -> bool:
+        """Whether a call itself, its arguments aside, does something that every rank must do. inside: the function that it
+        stands in, whose own locals are its own affair"""
+        return self._node_shares(call, inside)
 
     def _node_shares(self, n: ast.AST, inside: ast.AST | None) -> bool:
         """`inside` is the function whose body is being read: what it does to its own locals is its own affair."""
