@@ -260,3 +260,38 @@ def test_numbers_in_a_list_that_is_shuffled_and_that_count() -> None:
         "    train(X[i * B : (i + 1) * B], Y[i * B : (i + 1) * B])\n    if i == 100:\n        model.save_weights('w.h5')\n"
     )
     assert "for i in order:" in after
+
+
+TAIL = "    if {test}:\n        rows, values = X[i * B:], Y[i * B:]\n"
+WHOLE = "rows, values = X[i * B:i * B + B], Y[i * B:i * B + B]\n"
+COUNTED = "    if i % 50 == 0:\n        model.save_weights('w.h5')\n"
+
+
+@pytest.mark.parametrize("test", ["i == last", "i >= last", "(i + 1) * B > len(X)", "i == len(X) // B - 1"])
+@pytest.mark.parametrize(
+    "choice", [f"    {WHOLE}{TAIL}", f"{TAIL}    else:\n        {WHOLE}"], ids=["before", "else"]
+)
+def test_a_test_that_says_which_rows_are_those_of_a_turn_goes_by_the_ranks_own(
+    choice: str, test: str
+) -> None:
+    """Else all ranks would take what is left of the rows in the last turn, or none."""
+    head = "last = len(X) // B - 1\nfor i in range(len(X) // B):\n"
+    text = plan_of(HEAD + head + choice.format(test=test) + "    train(rows, values)\n" + COUNTED).text
+    assert f"    if {test.replace('i', 'own_i', 1)}:\n        rows, values = X[own_i * B:]," in text
+    assert "    if i % max(1, 50 // hvd.size()) == 0 and hvd.rank() == 0:\n" in text
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "    if i == 100:\n        held = X[i * B:]\n    rows, values = held[i:i + B], Y[i:i + B]\n",  # stays for later turns
+        f"    {WHOLE}    if i == 100:\n        rows, other = X[i:], Y[i:]\n",
+        f"    {WHOLE}    if i == 100:\n        rows = X[i:]\n        opt.learning_rate = 0.01\n",
+        f"    {WHOLE}    if i == 100:\n        rows = X[:B]\n",  # by no number
+        f"    if i == 100:\n        rows, other = X[i:], Y[i:]\n    else:\n        {WHOLE}",
+    ],
+)
+def test_a_test_that_does_more_than_to_select_counts(choice: str) -> None:
+    text = plan_of(HEAD + "held = X\n" + FOR + choice + "    train(rows, values)\n").text
+    assert "own_i == 100" not in text
+    assert "for i, own_i in rounds(range(200)):" in text
