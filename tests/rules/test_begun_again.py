@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,6 +97,74 @@ def test_a_number_of_batches_begins_again_too() -> None:
     assert "    if k == 0" in text
 
 
+JOINED = """\
+i = 0
+for step in range(500):
+    sess.run(train, {{x: rows[i:i + 64]}})
+    if {test}:
+        {body}
+    else:
+        {other}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "together", "first"),
+    [
+        ("i + 128 > n", "i * ranks + 2 * (ranks - 1) * 64 + 128 > n", "not (r - 2) * 64 + 128 > n"),
+        ("n == i + 64", "n <= i * ranks + 2 * (ranks - 1) * 64 + 64", "not n <= (r - 2) * 64 + 64"),
+        ("i + 128 <= n", "i * ranks + 2 * (ranks - 1) * 64 + 128 <= n", "(r - 2) * 64 + 128 <= n"),
+        ("n > i + 64", "n > i * ranks + 2 * (ranks - 1) * 64 + 64", "n > (r - 2) * 64 + 64"),
+    ],
+)
+def test_a_cursor_that_moves_on_or_begins_again(test: str, together: str, first: str) -> None:
+    arms = ("i = 0", "i += 64") if "not" in first else ("i += 64", "i = 0")
+    text = plan_text(JOINED.format(test=test, body=arms[0], other=arms[1]))
+    assert f"ranks = max(r for r in range(1, hvd.size() + 1) if r == 1 or {first})\n" in text
+    assert f"    if {together}:\n        {arms[0]}\n    else:\n        {arms[1]}\n" in text
+    assert "    own_i = i * ranks + (hvd.rank() % ranks) * 64\n" in text
+
+
+@pytest.mark.parametrize("total", [1, 3, 4, 5, 8, 11, 16, 17, 23, 39])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "i += 4\n    if i >= n:\n        i = 0\n",
+        "i += 4\n    if i + 4 > n:\n        i = 0\n",
+        "if i + 8 > n:\n        i = 0\n    else:\n        i += 4\n",
+        "if i + 4 < n:\n        i += 4\n    else:\n        i = 0\n",
+    ],
+)
+def test_the_ranks_go_through_the_batches_that_one_process_goes_through(
+    total: int, size: int, end: str
+) -> None:
+    """Each cycle of all ranks takes the first batches of one process's, in their order, and as many as can be dealt out."""
+    loop = f"i = 0\nfor step in range(500):\n    sess.run(train, {{x: rows[i:i + 4]}})\n    {end}"
+    text = plan_of(HEAD.replace("6000", "count()") + loop).text
+    lines = text[text.index("i = 0\n") :].replace("sess.run(train, {x: ", "seen.append(").replace("]})", "])")
+    lines = lines.replace("range(500 // hvd.size())", "range(12)")
+    alone = _cycle([_run(loop.replace("sess.run(train, {x: ", "seen.append(").replace("]})", "])"), total)])
+    ranks = [_run(lines, total, rank, size) for rank in range(size)]
+    cycle = max(1, len(alone) // size)
+    dealt = [turn[k] for k in range(cycle) for turn in ranks]
+    expected = alone[: cycle * size] if len(alone) >= size else [alone[r % len(alone)] for r in range(size)]
+    assert dealt == expected
+    assert all(turns[cycle:] == turns[:-cycle] for turns in ranks)  # and the same again
+
+
+def _run(code: str, total: int, rank: int = 0, size: int = 1) -> list[list[int]]:
+    seen: list[list[int]] = []
+    hvd = SimpleNamespace(rank=lambda: rank, size=lambda: size)
+    exec(code, {"seen": seen, "n": total, "rows": list(range(total)), "hvd": hvd})
+    return seen
+
+
+def _cycle(runs: list[list[list[int]]]) -> list[list[int]]:
+    seen = runs[0]
+    return seen[: next((k for k in range(1, len(seen)) if seen[k] == seen[0]), len(seen))]
+
+
 WHILE = """\
 i = epoch = 0
 while {test}:
@@ -178,6 +247,7 @@ def test_what_is_added_up_where_a_cursor_begins_again_is_no_sum_of_its_steps() -
         # a number that each turn sets
         ("m = count()\n    if i + 64 > m:\n        i = 0", ""),
         # another branch
+        ("if i + 128 > n:\n        i = 0\n    else:\n        i = i", ""),
         ("", "if i >= n:\n        i = 0\n    else:\n        print('on')"),
     ],
 )

@@ -339,12 +339,13 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     """A cursor that every turn moves on by as much, after all that it selects. aside: a statement that selects nothing"""
     body = [n for s in loop.body if s is not aside for n in walk(s)]
     moves = [(t, s) for t, s in _moves(body) if ast.unparse(t) == name]
-    if len(moves) != 1 or moves[0][1] not in loop.body:
+    restart = restart_of(loop, name) if aside is None else None
+    beside = restart.moves if restart is not None else None
+    if len(moves) != 1 or (moves[0][1] not in loop.body and moves[0][1] is not beside):
         return None
     target, statement = moves[0]
     if any(isinstance(n, ast.Continue) for n in body) or not isinstance(target, ast.Name):
         return None
-    restart = restart_of(loop, name) if aside is None else None
     moving = [statement, restart.statement, restart.begins] if restart is not None else [statement]
     uses = uses_of_moved(feeding, body, name, moving)
     reads = [*uses.selecting, *(t.call for t in uses.told)]

@@ -66,7 +66,7 @@ def _keep_of_cycle(draft: Draft, driver: Driver, again: Restart, step: ast.expr,
     """The same of a sum over the steps of a cycle, shown where a cursor begins again; not of what is added up there."""
     rows = _written(again.rows)
     counts = [rows, *([] if is_one(step) else _batches(rows, _written(step)))]
-    there = {ast.unparse(a.target) for s in again.statement.body for n in ast.walk(s) if (a := added(n))}
+    there = {ast.unparse(a.target) for s in again.branch for n in ast.walk(s) if (a := added(n))}
     sums = _sums(driver) - there
     _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts), sums)
 

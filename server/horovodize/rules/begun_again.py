@@ -7,6 +7,10 @@ and as often for the rows that are seen:
 `if i + 32 > len(x): i = 0`  → `if i * ranks + (ranks - 1) * 32 + 32 > len(x): i = 0`
 `if i == len(x): i = 0`      → `if i * ranks + (ranks - 1) * 32 >= len(x): i = 0`, which may step over that number
 
+Where the cursor moves on only if it doesn't begin again, the test is of where it is before that:
+
+`if i + 64 > len(x): i = 0`, `else: i += 32`  → `if i * ranks + 2 * (ranks - 1) * 32 + 64 > len(x): i = 0`
+
 Of fewer batches than ranks, some ranks take the same.
 """
 
@@ -22,7 +26,7 @@ from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import PLENTY, WHY, feeding
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
-from horovodize.summary.syntax import Loop, position
+from horovodize.summary.syntax import Loop, is_one, position
 
 _WHAT = "Let all ranks begin again together"
 
@@ -36,7 +40,12 @@ def can_divide(draft: Draft, cursor: Cursor) -> bool:
 def beside(draft: Draft, cursor: Cursor, line: str) -> Edit | None:
     """Puts a line after the place where a cursor begins again, if that comes before what selects by it."""
     again, moves = cursor.restart, cursor.moves
-    if again is None or moves is None or position(again.statement) > position(moves):
+    if (
+        again is None
+        or again.moves is not None
+        or moves is None
+        or position(again.statement) > position(moves)
+    ):
         return None
     return draft.after(again.statement, [line], level=1)
 
@@ -48,7 +57,7 @@ def divide(draft: Draft, loop: Loop, cursors: list[Cursor], rule: str) -> str:
     ranks = draft.fresh("ranks") if few and draft.can_insert(loop) else ""
     if ranks:
         some = draft.fresh("r")
-        left = " and ".join(f"not {_in_first_turn(draft, c, some)}" for c in few)
+        left = " and ".join(_has_batch(draft, c, some) for c in few)
         left = f"({left})" if len(few) > 1 else left
         line = f"{ranks} = max({some} for {some} in range(1, {SIZE} + 1) if {some} == 1 or {left})"
         draft.change(rule, loop, "Give every rank its own batches", WHY, [draft.before(loop, [line])])
@@ -61,7 +70,7 @@ def _begin_together(draft: Draft, cursor: Cursor, ranks: str, rule: str) -> None
     again = cursor.restart
     assert again is not None
     draft.decide(again.test, Counted(rule))
-    last = cursor_places.last_of_a_turn(draft, cursor, ranks, None)
+    last = _last(draft, cursor, ranks)
     edits = [Edit(draft.module.span(again.read), _within(draft, again.read, last))]
     if again.is_equal:
         edits.append(
@@ -70,6 +79,26 @@ def _begin_together(draft: Draft, cursor: Cursor, ranks: str, rule: str) -> None
             )
         )
     draft.change(rule, again.test, _WHAT, WHY, edits, decision=Decision.DIVIDED)
+
+
+def _last(draft: Draft, cursor: Cursor, ranks: str, at: ast.expr | None = None) -> str:
+    """Where the last rank's cursor is as the test reads it: in the first turn, where the cursor is `at`, or in any."""
+    again = cursor.restart
+    assert again is not None
+    turns = f"{ranks} - 1"
+    if again.moves is not None:  # a step before the next turn
+        turns = f"2 * ({ranks} - 1)" if at is None else f"{ranks} - 2"
+    if not is_one(cursor.step) and (again.moves is None or at is not None):
+        turns = f"({turns})"
+    return cursor_places.moved(draft, cursor, turns, ranks, at)
+
+
+def _has_batch(draft: Draft, cursor: Cursor, ranks: str) -> str:
+    """A test whether the last of some ranks has a batch in the first turn."""
+    again = cursor.restart
+    assert again is not None
+    test = _in_first_turn(draft, cursor, ranks)
+    return test if again.goes_on else f"not {test}"
 
 
 def _within(draft: Draft, read: ast.Name, text: str) -> str:
@@ -91,8 +120,7 @@ def _in_first_turn(draft: Draft, cursor: Cursor, ranks: str) -> str:
     assert again is not None
     test, read = again.test, draft.module.span(again.read)
     text, start = draft.module.text(test), draft.module.span(test).start
-    last = cursor_places.last_of_a_turn(draft, cursor, ranks, cursor.first)
-    at = _within(draft, again.read, last)
+    at = _within(draft, again.read, _last(draft, cursor, ranks, cursor.first))
     if again.is_equal:
         edit = strides.between(draft, test.left, test.comparators[0], _operator(test, again.read))
         parts = sorted(
