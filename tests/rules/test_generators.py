@@ -260,8 +260,8 @@ def test_nor_does_noise_in_what_a_fit_is_given() -> None:
         "        i = np.random.randint(0, 960, 8)\n        yield blur(x[i]), y[i]\n",
         "        order = np.random.permutation(len(x))\n        for i in range(0, 960, 8):\n"
         "            yield x[order[i:i + 8]], y[order[i:i + 8]]\n",
-        "        if n + 8 > len(x):\n            np.random.shuffle(order)\n            n = 0\n"
-        "        yield x[order[n:n + 8]], y[order[n:n + 8]]\n        n += 8\n",
+        "        if n == 0:\n            np.random.shuffle(order)\n"
+        "        yield x[order[n:n + 8]], y[order[n:n + 8]]\n        n = (n + 8) % len(x)\n",
         "        path = np.random.choice(names)\n        part = np.load(path)\n        for i in range(9):\n"
         "            yield part[i:i + 8], part[i:i + 8]\n",
         "        for k in range(100):\n            i = np.random.randint(0, 960, 8)\n            yield x[i], y[i]\n",
@@ -274,6 +274,40 @@ def test_rows_that_are_drawn_are_each_ranks_own(body: str) -> None:
     head = "names = mine.names()\norder = list(range(960))\n"
     text = plan_of(ORDERED + head + BLUR + "def batches():\n    n = 0\n    while True:\n" + body + STEP).text
     assert "a, b = next(gen)\n" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        if n + 8 > len(x):\n            np.random.shuffle(order)\n            n = 0\n"
+        "        yield x[order[n:n + 8]], y[order[n:n + 8]]\n        n += 8\n",
+        "        yield x[order[n:n + 8]], y[order[n:n + 8]]\n        n += 8\n"
+        "        if n >= len(x):\n            n = 0\n            np.random.shuffle(order)\n",
+        "        for path in names:\n            yield x[order[:8]], np.load(path)\n        np.random.shuffle(order)\n",
+    ],
+)
+def test_an_order_that_is_drawn_for_the_second_pass_leaves_ranks_the_same_first_one(body: str) -> None:
+    """Until then each rank would train on the rows of all others, at size() times the rate."""
+    head = "names = mine.names()\norder = list(range(960))\n"
+    text = plan_of(ORDERED + head + "def batches():\n    n = 0\n    while True:\n" + body + STEP).text
+    assert f"a, b = {OWN}" in text
+    assert "order[:] = hvd.broadcast_object(order)" in text
+
+
+def test_one_whose_order_is_drawn_before_is_each_ranks_own() -> None:
+    body = "        yield x[order[n:n + 8]], y[order[n:n + 8]]\n        n += 8\n"
+    body += "        if n >= len(x):\n            n = 0\n            order = np.random.permutation(len(x))\n"
+    made = "def batches():\n    order = np.random.permutation(len(x))\n    n = 0\n    while True:\n" + body
+    assert "a, b = next(gen)\n" in plan_of(ORDERED + made + STEP).text
+
+
+def test_what_a_fit_is_given_is_divided_where_its_order_is_drawn_after_a_pass() -> None:
+    made = generator(
+        "            yield x[order[i:i + 8]], y[order[i:i + 8]]\n", after="        np.random.shuffle(order)\n"
+    )
+    text = plan_of(HEAD + "order = np.arange(960)\n" + made + FIT).text
+    assert "for i in shard(range(0, 960, 8)):" in text
+    assert "alike(np.random.shuffle)(order)" in text
 
 
 # ---------------------------------------------------------------------- queues

@@ -25,9 +25,18 @@ from horovodize.rules.seeds_apart import is_order, seed_generator
 from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
 from horovodize.source import Edit
+from horovodize.source.nodes import names_in
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.selecting import draws_what_trains
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument, arguments, has_unpacking
+from horovodize.summary.syntax import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    Function,
+    argument,
+    arguments,
+    has_unpacking,
+    position,
+)
 
 _DRAWS = re.compile("rand|sample|draw|noise", re.I)
 _DRAWING_METHODS = frozenset(
@@ -310,10 +319,26 @@ def _draws_its_rows(draft: Draft, generator: Function) -> bool:
     loops = list(passes(generator))
     inside = {n for loop in loops for s in loop.body for n in ast.walk(s)}
     return not loops or any(
-        n not in inside or (_orders(draft, n) and draft.syntax.conditions(n))
+        (n not in inside or (_orders(draft, n) and draft.syntax.conditions(n)))
+        and _comes_before_rows(draft, generator, n)
         for n in ast.walk(generator)
         if isinstance(n, ast.Call) and _draws_itself(draft, n)
     )
+
+
+def _comes_before_rows(draft: Draft, generator: Function, drawn: ast.Call) -> bool:
+    """Whether something is drawn before the first rows are yielded. An order that is drawn for the second pass, after the first
+    or where a cursor begins again (`if i + n > len(x): i = 0; shuffle(x)`), leaves all ranks the same rows until then."""
+    yields = [n for n in ast.walk(generator) if isinstance(n, _YIELDS)]
+    if any(position(n) < position(drawn) for n in yields):
+        return False
+    for decision, arm in draft.syntax.conditions(drawn):
+        branch = getattr(decision, arm)
+        stored = (n for s in branch for n in ast.walk(s)) if isinstance(branch, list) else iter(())
+        set_ = {n.id for n in stored if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        if set_ & names_in(decision.test):
+            return False
+    return True
 
 
 def _draws_itself(draft: Draft, call: ast.Call) -> bool:
