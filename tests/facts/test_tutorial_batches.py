@@ -67,7 +67,17 @@ def test_batches_in_an_order_that_ranks_may_share_are_dealt_out(parts: dict[str,
     assert "for _ in range(hvd.size())][hvd.rank()]" in text_of(**parts)
 
 
-def test_those_of_another_function_are_dealt_out() -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("read_data_sets", "load"),
+        (
+            "from tensorflow.examples.tutorials.mnist import input_data",
+            "import input_data",
+        ),  # a copy, maybe an old one
+    ],
+)
+def test_those_of_another_function_are_dealt_out(old: str, new: str) -> None:
     parts = {"seeds": "", "told": "", "drawn": "mnist.train.next_batch(32)", "after": "pass"}
-    text = plan_of(TEXT.format(**parts).replace("read_data_sets", "load")).text
+    text = plan_of(TEXT.format(**parts).replace(old, new)).text
     assert "for _ in range(hvd.size())][hvd.rank()]" in text

@@ -1,7 +1,8 @@
 """Batches of TensorFlow 1's tutorials, `mnist.train.next_batch(100)`, whose order each process draws by itself.
 
 `read_data_sets` seeds NumPy by its own seed, else by that of the graph, and by the clock where there is neither. Then no rank
-has the order of another, and nothing can make them alike."""
+has the order of another, and nothing can make them alike. Copies of that file which projects keep may be older: those give the
+rows of the first pass in the order of the file."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def draws_its_own(module: Module, draws: Draws, call: ast.Call) -> bool:
 
 
 def _is_unseeded_reader(module: Module, call: ast.Call) -> bool:
-    if module.names.last(call.func) not in _READERS or module.values.callee(call) is not None:
+    name = module.names.of(call.func) or ""
+    if not name.startswith("tensorflow.") or name.rpartition(".")[2] not in _READERS:
         return False
     seed = argument(call, "seed", 6)
     return not has_unpacking(call) and (seed is None or says_none(seed))
