@@ -339,3 +339,34 @@ def test_a_loop_until_a_last_item_is_divided_as_a_whole() -> None:
     assert "for a, b in shard_batches(iter(rows.get, None)):" in text
     text = plan_of(TAPE + "import mine\nds = mine.load()\nfor a, b in iter(ds):\n    step(a, b)\n").text
     assert "for a, b in iter(shard_batches(ds)):" in text
+
+
+# ---------------------------------------------------------------------- Keras' image generators
+
+FLOW = "made = tf.keras.preprocessing.image.ImageDataGenerator()\nflow = made.flow(x, y, batch_size=8{})\n"
+TAKEN = {
+    "asked": "for k in range(1000):\n    a, b = next(flow)\n    step(a, b)\n",
+    "method": "for k in range(1000):\n    a, b = flow.next()\n    step(a, b)\n",
+    "loop": "for k, (a, b) in enumerate(flow):\n    if k >= 1000:\n        break\n    step(a, b)\n",
+    "zipped": "for k, (a, b) in zip(range(1000), flow):\n    step(a, b)\n",
+}
+
+
+@pytest.mark.parametrize("taken", TAKEN.values(), ids=TAKEN)
+def test_images_in_an_order_that_each_process_draws_are_each_ranks_own(taken: str) -> None:
+    """No rank reads and turns the pictures of all ranks to keep its own, and nothing is asked."""
+    plan = plan_of(ORDERED + FLOW.format("") + taken)
+    assert "1000 // hvd.size()" in plan.text
+    assert "shard_batches" not in plan.text
+    assert "range(hvd.size())" not in plan.text
+    assert "0.1 * hvd.size()" in plan.text
+    assert not plan.to_confirm
+
+
+@pytest.mark.parametrize("taken", TAKEN.values(), ids=TAKEN)
+@pytest.mark.parametrize(
+    ("told", "seed"), [(", seed=3", ""), (", shuffle=False", ""), ("", "np.random.seed(1)\n")]
+)
+def test_images_in_an_order_that_ranks_share_are_dealt_out(taken: str, told: str, seed: str) -> None:
+    text = plan_of(ORDERED + seed + FLOW.format(told) + taken).text
+    assert "shard_batches(flow)" in text or "for _ in range(hvd.size())][hvd.rank()]" in text

@@ -17,7 +17,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
-from horovodize.rules.drawing import ORDER
+from horovodize.rules.drawing import ORDER, shuffles_for_itself
 from horovodize.rules.ranges import EVERYTHING, counts_from, deal_pairs, divide_from
 from horovodize.rules.shares import WHY, change_count, counts_a_share, draws_for_itself, feeding, wrap
 from horovodize.summary.feeding import Driver, Kind
@@ -96,6 +96,10 @@ def _is_given_apart(draft: Draft, e: ast.expr) -> bool:
     of the two could be done."""
     if generators.divide_inside(draft, draft.loop_rule, e):
         data.shuffle_alike(draft, e)
+        return True
+    if shuffles_for_itself(draft, e) and not draft.was(e, Shared):  # without end
+        draft.decide(e, Shared(draft.loop_rule, Unit.OWN))
+        draft.divided = True
         return True
     return generators.differs_by_rank(draft, draft.loop_rule, e)
 

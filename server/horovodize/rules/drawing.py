@@ -263,6 +263,8 @@ def _is_unread(draft: Draft, driver: Driver, batch: ast.AST) -> bool:
         return False
     if draft.values.callee(batch) is not None or _is_known(draft, batch):
         return False
+    if isinstance(batch.func, ast.Attribute) and shuffles_for_itself(draft, batch.func.value):
+        return False
     told = list(draft.values.depends(arguments(batch), _FAR))
     calls = [n for n in told if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop)]
     drawn = any(_draws_itself(draft, call) for call in calls)
@@ -444,7 +446,11 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         return True
     if not DEALS.match(draft.names.last(call.func)):
         return False
-    return not (isinstance(call.func, ast.Attribute) and feeding(draft).pipelines.is_dataset(call.func.value))
+    held = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return held is None or not (
+        feeding(draft).pipelines.is_dataset(held)
+        or (draft.names.last(call.func) == "next" and shuffles_for_itself(draft, held))
+    )
 
 
 def _is_of_queue(draft: Draft, call: ast.Call) -> bool:
@@ -540,6 +546,12 @@ def _sources(draft: Draft, source: ast.expr) -> Iterator[ast.Call]:
         yield call
         if draft.names.last(call.func) == "iter" and call.args:
             yield from draft.values.calls(call.args[0])
+
+
+def shuffles_for_itself(draft: Draft, source: ast.expr) -> bool:
+    """Whether batches come from Keras' image generators in an order that each process draws for itself."""
+    made = list(_sources(draft, source))
+    return bool(made) and all(_shuffles(draft, m) for m in made if draft.names.last(m.func) != "iter")
 
 
 def _shuffles(draft: Draft, made: ast.Call) -> bool:
