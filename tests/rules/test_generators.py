@@ -370,3 +370,9 @@ def test_images_in_an_order_that_each_process_draws_are_each_ranks_own(taken: st
 def test_images_in_an_order_that_ranks_share_are_dealt_out(taken: str, told: str, seed: str) -> None:
     text = plan_of(ORDERED + seed + FLOW.format(told) + taken).text
     assert "shard_batches(flow)" in text or "for _ in range(hvd.size())][hvd.rank()]" in text
+
+
+@pytest.mark.parametrize("maker", ["mine.ImageDataGenerator()", "mine.images"])
+def test_what_is_called_like_an_image_generator_is_dealt_out(maker: str) -> None:
+    head = FLOW.format("").replace("tf.keras.preprocessing.image.ImageDataGenerator()", maker)
+    assert "enumerate(shard_batches(flow))" in plan_of(ORDERED + head + TAKEN["loop"]).text

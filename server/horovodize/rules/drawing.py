@@ -550,8 +550,15 @@ def _sources(draft: Draft, source: ast.expr) -> Iterator[ast.Call]:
 
 def shuffles_for_itself(draft: Draft, source: ast.expr) -> bool:
     """Whether batches come from Keras' image generators in an order that each process draws for itself."""
-    made = list(_sources(draft, source))
-    return bool(made) and all(_shuffles(draft, m) for m in made if draft.names.last(m.func) != "iter")
+    made = [m for m in _sources(draft, source) if draft.names.last(m.func) != "iter"]
+    return bool(made) and all(_shuffles(draft, m) and _is_of_keras(draft, m) for m in made)
+
+
+def _is_of_keras(draft: Draft, made: ast.Call) -> bool:
+    """Whether it is a method of an `ImageDataGenerator`, not of something else that is called so."""
+    held = draft.values.calls(made.func.value) if isinstance(made.func, ast.Attribute) else []
+    names = [draft.names.of(c.func) or "" for c in held]
+    return bool(names) and all("keras" in n and n.endswith(".ImageDataGenerator") for n in names)
 
 
 def _shuffles(draft: Draft, made: ast.Call) -> bool:
