@@ -17,7 +17,7 @@ from horovodize.facts.games import is_game
 from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import own_counts, strong
+from horovodize.rules import keras_flows, own_counts, strong
 from horovodize.rules.decisions import Apart, Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.measuring_draws import only_measures
@@ -32,7 +32,6 @@ from horovodize.summary.syntax import (
     COMPREHENSIONS,
     FUNCTIONS,
     Function,
-    argument,
     arguments,
     has_unpacking,
     position,
@@ -42,7 +41,6 @@ _DRAWS = re.compile("rand|sample|draw|noise", re.I)
 _DRAWING_METHODS = frozenset(
     "choice choices integers randint rand randn random random_sample normal uniform permutation permuted shuffle sample".split()
 )
-_FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 ORDER = (
     "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
     "must do so alike on all ranks"
@@ -488,7 +486,7 @@ def _draws_from_generator(draft: Draft, call: ast.Call, depth: int) -> bool:
         # it is asked once, as a function is called
         return _function_deals(draft, generator, depth) or not _draws(draft, generator)
     if generator is None:
-        return not any(_shuffles(draft, made) for made in _sources(draft, source))
+        return not any(keras_flows.shuffles_unseeded(draft, made) for made in _sources(draft, source))
     return not draws_apart(draft, "G4", generator)
 
 
@@ -551,21 +549,6 @@ def _sources(draft: Draft, source: ast.expr) -> Iterator[ast.Call]:
 def shuffles_for_itself(draft: Draft, source: ast.expr) -> bool:
     """Whether batches come from Keras' image generators in an order that each process draws for itself."""
     made = [m for m in _sources(draft, source) if draft.names.last(m.func) != "iter"]
-    return bool(made) and all(_shuffles(draft, m) and _is_of_keras(draft, m) for m in made)
-
-
-def _is_of_keras(draft: Draft, made: ast.Call) -> bool:
-    """Whether it is a method of an `ImageDataGenerator`, not of something else that is called so."""
-    held = draft.values.calls(made.func.value) if isinstance(made.func, ast.Attribute) else []
-    names = [draft.names.of(c.func) or "" for c in held]
-    return bool(names) and all("keras" in n and n.endswith(".ImageDataGenerator") for n in names)
-
-
-def _shuffles(draft: Draft, made: ast.Call) -> bool:
-    """Whether Keras' image generators deal out rows in an order of their own: by default, without a seed."""
-    if draft.names.last(made.func) not in _FLOWS:
-        return False
-    shuffle, seed = argument(made, "shuffle"), argument(made, "seed")
-    ordered = isinstance(shuffle, ast.Constant) and shuffle.value is False
-    is_seeded = seed is not None or draft.uniform.draws.is_seeded("numpy.random.")
-    return not ordered and not is_seeded
+    return bool(made) and all(
+        keras_flows.shuffles_unseeded(draft, m) and keras_flows.is_of_keras(draft, m) for m in made
+    )

@@ -11,28 +11,39 @@ from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import argument, has_unpacking
 
 _FROM_FILES = ("flow_from_directory", "flow_from_dataframe")
+_FLOWS = ("flow", *_FROM_FILES)
 
 
 def shuffles(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call makes such a sequence, and it shuffles: also where nothing says whether."""
-    if not _is_of_keras(draft, call) or has_unpacking(call):
+    """Whether a call by such a name makes what shuffles: also where nothing says whether."""
+    if draft.names.last(call.func) not in _FLOWS or has_unpacking(call):
         return False
     shuffle = argument(call, "shuffle")
     return shuffle is None or (isinstance(shuffle, ast.Constant) and bool(shuffle.value))
 
 
-def _is_of_keras(draft: Draft, call: ast.Call) -> bool:
-    """Whether it is Keras' generator that flows; something else of another module may have a method `flow`."""
-    if not isinstance(call.func, ast.Attribute) or draft.values.callee(call) is not None:
-        return False
-    made = {draft.names.last(c.func) for c in draft.values.calls(call.func.value)}
-    return call.func.attr in _FROM_FILES or (call.func.attr == "flow" and made == {"ImageDataGenerator"})
+def shuffles_unseeded(draft: Draft, call: ast.Call) -> bool:
+    """Whether it does so by no seed, its own or NumPy's."""
+    is_seeded = argument(call, "seed") is not None or draft.uniform.draws.is_seeded("numpy.random.")
+    return shuffles(draft, call) and not is_seeded
+
+
+def is_of_keras(draft: Draft, call: ast.Call) -> bool:
+    """Whether it is a method of Keras' generator of images, not of something else that is called so."""
+    held = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else []
+    names = [draft.names.of(c.func) or "" for c in held]
+    return bool(names) and all("keras" in n and n.endswith(".ImageDataGenerator") for n in names)
 
 
 def all_shuffle(draft: Draft, feed: ast.expr) -> bool:
-    """Whether what `fit` gets is such a sequence, whatever makes it."""
+    """Whether what `fit` gets is such a sequence, whatever makes it; an unseen generator is one where it reads files."""
     calls = draft.values.calls(feed)
-    return bool(calls) and all(shuffles(draft, c) for c in calls)
+    return bool(calls) and all(shuffles(draft, c) and _may_be_of_keras(draft, c) for c in calls)
 
 
-__all__ = ["all_shuffle", "shuffles"]
+def _may_be_of_keras(draft: Draft, call: ast.Call) -> bool:
+    unseen = draft.values.callee(call) is None and draft.names.last(call.func) in _FROM_FILES
+    return unseen or is_of_keras(draft, call)
+
+
+__all__ = ["all_shuffle", "is_of_keras", "shuffles", "shuffles_unseeded"]
