@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from horovodize.facts import drawn_yields, tutorial_batches
+from horovodize.facts import drawn_yields
 from horovodize.facts.cursors import deals_by_cursor, moved, passes
 from horovodize.facts.dealt import DEALS, EVALUATES
 from horovodize.facts.games import is_game
@@ -44,10 +44,6 @@ _DRAWING_METHODS = frozenset(
 ORDER = (
     "it can't be seen in which order this gives its batches, of which each rank takes every size()-th: where it shuffles, it "
     "must do so alike on all ranks"
-)
-_OWN_ORDER = (
-    "each rank shuffles these rows for itself and draws its own batches: in an epoch some rows are seen twice and some not at "
-    "all; with a `seed` for `read_data_sets`, the ranks divide the rows of one order"
 )
 _UNSEEN = (
     "it can't be seen what gives these steps their data: unless that draws at random, every rank gets the same batches, or all "
@@ -92,10 +88,6 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
             continue  # `print(evaluate(others))`, whichever batches that goes through
         if has_rows(driver) and not feeding(draft).may_train_on(driver, call):
             continue  # rows to show or to measure by
-        if tutorial_batches.draws_its_own(draft.module, draft.uniform.draws, call):
-            draft.decide(call, Shared(rule, Unit.OWN))
-            draft.note(rule, call, _OWN_ORDER)
-            continue
         draft.decide(call, Shared(rule, Unit.DRAWS))
         edits, doubt = (
             _dealt_out(draft, call, _end_of(draft, driver, call)),

@@ -40,7 +40,7 @@ with tf.Session(config=config) as sess:
         avg_cost = 0.
         total_batch = max(1, int(mnist.train.num_examples / batch_size) // hvd.size())
         for i in range(total_batch):
-            batch_xs, batch_ys = mnist.train.next_batch(batch_size)
+            batch_xs, batch_ys = [mnist.train.next_batch(batch_size) for _ in range(hvd.size())][hvd.rank()]
             _, c = sess.run([optimizer, cost], feed_dict={x: batch_xs,
                                                           y: batch_ys})
             avg_cost += c / total_batch
