@@ -80,3 +80,19 @@ def test_what_a_seed_fixes_is_left() -> None:
         f"order = {drawn}\n"
         in plan_of(f"{HEAD}np.random.seed(1)\nfor epoch in range(9):\n    order = {drawn}\n{TURNS}").text
     )
+
+
+def test_what_one_batch_draws_for_itself_is_no_order_of_rows() -> None:
+    """Near miss: of a cursor that all ranks move on alike, each keeps its own batch, with its own words around it."""
+    text = plan_of(
+        "import random\nimport numpy as np\nimport tensorflow as tf\nat = 0\nwords = np.load('words.npy')\n"
+        "def next_batch(n):\n    global at\n    found = []\n    for _ in range(n):\n        near = [1, 2, 3]\n"
+        "        kept = random.sample(near, 2)\n        for k in kept:\n            found.append(words[at + k])\n"
+        "        at = (at + 1) % (len(words) - 3)\n    return np.array(found, 'f')[:, None]\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])\nopt = tf.keras.optimizers.SGD(0.1)\n"
+        "for step in range(100):\n    x = next_batch(16)\n    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(model(x) ** 2)\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+    ).text
+    assert "[next_batch(16) for _ in range(hvd.size())][hvd.rank()]" in text
+    assert "kept = random.sample(near, 2)\n" in text

@@ -33,6 +33,16 @@ def draws_order(draft: Draft, call: ast.Call) -> bool:
     return isinstance(around, ast.Call) and draft.names.last(around.func) in _MADE_ORDERS
 
 
+def is_of_one_call(draft: Draft, call: ast.Call) -> bool:
+    """Whether what was drawn is gone with the call of its function, which gives one batch: nothing else is dealt out by it."""
+    statement, function = draft.syntax.statement(call), draft.syntax.function(call)
+    if function is None or any(isinstance(n, _YIELDS) for n in walk(function)):
+        return False
+    return isinstance(statement, ast.Assign) and all(
+        isinstance(t, ast.Name) and draft.module.scopes.lookup(t.id, t) is function for t in statement.targets
+    )
+
+
 def is_dealt_out(draft: Draft, call: ast.Call) -> bool:
     """Whether a later loop goes through what was drawn, or takes its part of it in each turn: not to make one batch of it."""
     return any(_is_given_out(draft, way) for way in draft.drive.ways(call))

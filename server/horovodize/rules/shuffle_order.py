@@ -70,6 +70,7 @@ def apply(draft: Draft) -> None:
             and not feeds.is_drawn_elsewhere(call)
             and feeds.orders(call)
             and drawn_orders.is_dealt_out(draft, call)
+            and not (feeds.is_drawn_by_all(call) and drawn_orders.is_of_one_call(draft, call))
         ):
             _draw_alike(draft, feeds, call)
     for call in _drawing(draft, _PICKS) if shared else ():
