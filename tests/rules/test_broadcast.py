@@ -623,3 +623,34 @@ def test_variables_of_sonnets_optimizers_are_a_property(made: str, scaled: str) 
 
 def test_in_a_traced_loop_nothing_tells_which_of_sonnets_steps_is_the_first() -> None:
     refused(SONNET.format(made="SGD(0.1)", traced="", loop="@tf.function"), "HVD006", "count no steps")
+
+
+# ---------------------------------------------------------------------- steps of loops in other files
+
+
+def test_a_method_that_nothing_here_calls_sends_after_its_first_step_only() -> None:
+    """A library's class: what calls it is elsewhere, with each step. All was sent after each of them."""
+    owner = (
+        "class Agent:\n    def __init__(self):\n        self.seen = 0\n    def learn(self, x):\n"
+        + indented(TRAIN, 8)
+    )
+    text = plan_of(HEAD + owner).text
+    assert (
+        "        self.first_batch = True\n        self.seen = 0\n" in text
+        or "self.first_batch = True\n" in text
+    )
+    assert block("model.variables", "opt.variables()", flag="self.first_batch", indent=8) in text
+
+
+def test_so_does_a_function() -> None:
+    text = plan_of(HEAD + STEP).text
+    assert "first_batch = True\n" in text
+    assert "    global first_batch\n" in text
+    assert BLOCK in text
+
+
+def test_a_step_that_is_taken_once_has_no_flag() -> None:
+    """Near miss: it is called here, and in no loop."""
+    text = plan_of(HEAD + STEP + "step(x)\n").text
+    assert "first_batch" not in text
+    assert "hvd.broadcast_variables(" in text

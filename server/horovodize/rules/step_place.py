@@ -225,7 +225,9 @@ def _at(
         _awkward(draft, site, statement)
         return None
     if driver is None:
-        return Place(statement, way, depth, None)
+        # A function that nothing here calls is called by a loop elsewhere, with each step.
+        elsewhere = frame.function is not None and way[-1].function is not None
+        return Place(statement, way, depth, _outliving(draft, frame.function) if elsewhere else None)
     loops = _not_choosing(draft, frame.loops, expressions, way, depth)
     choosing = frame.loops[-len(loops) - 1] if len(loops) < len(frame.loops) else None
     outside = expressions if choosing is None else _outside(draft, choosing, expressions, way, depth)
