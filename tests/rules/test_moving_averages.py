@@ -635,3 +635,21 @@ def test_what_a_graph_mixes_otherwise_is_said(move: str, runs: str) -> None:
     plan = plan_of(IN_A_GRAPH.format(move=move, runs=runs))
     assert f"move = {move}\n" in plan.text
     assert ["goes on from its last value" in n.message for n in plan.notes if n.rule == "G7"] == [True]
+
+
+def test_weights_that_are_copied_until_some_step_and_mixed_every_few_after_it_are_not_said_to_follow_slowly() -> (
+    None
+):
+    """The mixture comes as often as alone (G5), and a copy moves nothing nearer: the note was false, and told to do both."""
+    kept = """\
+    if i < 100:
+        for s, w in zip(slow.variables, model.variables):
+            s.assign(w)
+    elif i % 10 == 0:
+        for s, w in zip(slow.variables, model.variables):
+            s.assign(0.99 * s + 0.01 * w)
+"""
+    plan = plan_of(HEAD + LOOP + kept)
+    assert "elif i * hvd.size() % 10 < hvd.size():" in plan.text
+    assert "s.assign(0.99 * s + 0.01 * w)" in plan.text
+    assert not [n for n in plan.notes if n.rule == "G7"]

@@ -152,8 +152,14 @@ def _assigned(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
     """(what is kept, what it is set to, where) of `copy.assign(0.99 * copy + 0.01 * weight)`."""
     for _, site in blended(draft):
         if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.args:
-            if site.func.attr == "assign":
+            if site.func.attr == "assign" and not _is_copy(draft, site.args[0]):
                 yield ast.unparse(site.func.value), site.args[0], site
+
+
+def _is_copy(draft: Draft, value: ast.expr) -> bool:
+    """Whether something is set to what a loop goes through, as that stands: `copy.assign(weight)` moves nothing nearer."""
+    bound = draft.module.scopes.reaching(value) if isinstance(value, ast.Name) else []
+    return bool(bound) and all(b.kind == "item" for b in bound)
 
 
 def _added(draft: Draft) -> Iterator[_Change]:
