@@ -205,3 +205,58 @@ def test_a_variable_or_a_metric_may_keep_the_sum(made: str, begun: str, moved: s
 )
 def test_what_keeps_no_sum_is_compared_as_it_is(made: str, begun: str, moved: str, read: str) -> None:
     assert f"{read} * hvd.size()" not in plan_of(KEPT.format(made, begun, moved, read)).text
+
+
+FROM_EPOCH_TO_EPOCH = """\
+import numpy as np
+import tensorflow as tf
+x = np.random.RandomState(0).rand(256, 4).astype("float32")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+opt = tf.keras.optimizers.Adam(1e-3)
+ds = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).shuffle(256).batch(16)
+last, best, other, tolerance = {start}, float("inf"), 1.0, 1e-4
+for epoch in range(50):
+    total = 0.0
+    for a, b in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(a) - b))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        total += float(loss)
+    if {test}:
+        break
+    last = total
+    best = min(best, total)
+"""
+
+
+@pytest.mark.parametrize("start", ["1e9", "float('inf')", "np.inf", "0.0"])
+@pytest.mark.parametrize(
+    ("test", "adapted"),
+    [
+        ("abs(last - total) < tolerance", "abs(last - total) * hvd.size() < tolerance"),
+        ("last - total < 1e-4", "(last - total) * hvd.size() < 1e-4"),
+        ("total > last - 1e-4", "total > last - 1e-4 / hvd.size()"),
+        ("total > last + tolerance", "total > last + tolerance / hvd.size()"),
+    ],
+)
+def test_what_the_sums_of_two_epochs_differ_by_is_compared_as_that_of_all_ranks(
+    start: str, test: str, adapted: str
+) -> None:
+    """A rank's sums differ by 1/size() as much: training ended by the same tolerance too early."""
+    assert f"if {adapted}:\n" in plan_of(FROM_EPOCH_TO_EPOCH.format(start=start, test=test)).text
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "abs(last - total) / total < tolerance",  # a share
+        "last - total < tolerance * last",
+        "total > last",
+        "abs(epoch - 30) < 4",
+        "abs(other - tolerance) < 1e-4",
+    ],
+)
+def test_shares_and_what_is_no_sum_stay(test: str) -> None:
+    """Near misses."""
+    text = plan_of(FROM_EPOCH_TO_EPOCH.format(start="1e9", test=test)).text
+    assert f"if {test}:\n" in text

@@ -2,7 +2,7 @@
 
 `total += loss` in each step and `if total < 0.5: break` after them: a rank adds up 1/size() of the steps, and would come below
 the number size() times too early. It is compared with the sum of all ranks' steps, as far as a rank can tell: size() times its
-own.
+own. So is what the sums of two epochs differ by, `abs(last - total) < 1e-3`; of `total < best - 1e-3` the margin is divided.
 
 `right == len(x)` is asked about: with rows that are left over, no rank's share comes to that.
 """
@@ -13,9 +13,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.answers import Varies
+from horovodize.facts.kept import INFINITE
 from horovodize.facts.sources import Source
 from horovodize.rules import counted
-from horovodize.rules.decisions import Amount, Counted
+from horovodize.rules.decisions import Amount, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
@@ -25,6 +26,7 @@ from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import FUNCTIONS
 
 _WHAT = "Compare the sum of all ranks' steps"
+_WHAT_MARGIN = "Take a rank's part of what the sums of all ranks' steps differ by"
 _WHY = "A rank adds up 1/size() of the steps."
 _DOUBT = (
     "this is met when all ranks' steps come to exactly that: ranks take equally many, and rows that are left over by that are "
@@ -49,6 +51,7 @@ def apply(draft: Draft) -> None:
         if len(test.ops) != 1 or not (exactly or isinstance(test.ops[0], _ORDER)):
             continue
         for one, other in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
+            _divide_margin(draft, test, one, other, divided)
             if draft.was(one, Amount) or not _is_threshold(draft, other):
                 continue
             if counted.all_of(draft, one) is not None:
@@ -56,8 +59,24 @@ def apply(draft: Draft) -> None:
             if _is_sum(draft, one, divided, _DEPTH):
                 draft.decide(one, Counted("G5"))
                 span = draft.module.span(one)
-                edits = Edit.around(span, "round(" if exactly else "", f" * {SIZE}{')' if exactly else ''}")
+                opening, closing = ("(", ")") if isinstance(one, ast.BinOp) else ("", "")
+                opening, end = (f"round({opening}", ")") if exactly else (opening, "")
+                edits = Edit.around(span, opening, f"{closing} * {SIZE}{end}")
                 draft.change("G5", test, _WHAT, _WHY, edits, doubt=_DOUBT if exactly else "")
+
+
+def _divide_margin(
+    draft: Draft, test: ast.Compare, one: ast.expr, other: ast.expr, divided: list[Driver]
+) -> None:
+    """`total < best - 0.01`, where the best is such a sum, too: by so much of a rank's part it has to get better."""
+    if not isinstance(other, ast.BinOp) or not isinstance(other.op, (ast.Add, ast.Sub)):
+        return
+    for last, margin in ((other.left, other.right), (other.right, other.left)):
+        if draft.was(margin, Amount) or not _is_threshold(draft, margin):
+            continue
+        if _is_sum(draft, one, divided, _DEPTH) and _is_last(draft, last, divided, _DEPTH):
+            draft.decide(margin, Divided("G5"))
+            draft.change("G5", test, _WHAT_MARGIN, _WHY, draft.times(margin, SIZE, "/"))
 
 
 def _is_threshold(draft: Draft, e: ast.expr) -> bool:
@@ -97,6 +116,12 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
             return bool(given) and all(
                 part is not None and _is_sum(draft, part, divided, depth - 1) for part in given
             )
+        case ast.BinOp(op=ast.Sub(), left=left, right=right):  # of this epoch and the last
+            sides = [_is_sum(draft, side, divided, depth - 1) for side in (left, right)]
+            return any(sides) and all(
+                is_sum or _is_last(draft, side, divided, depth - 1)
+                for is_sum, side in zip(sides, (left, right), strict=True)
+            )
         case ast.Call() if draft.names.last(e.func) in _NUMBERS and len(e.args) == 1:
             return _is_sum(draft, e.args[0], divided, depth - 1)
         case ast.Call(func=ast.Attribute(value=held, attr="numpy" | "result" | "read_value"), args=[]):
@@ -108,6 +133,26 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
             return bool(returned) and all(_is_sum(draft, part, divided, depth - 1) for part in returned)
         case _:
             return False
+
+
+def _is_last(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> bool:
+    """Whether an expression is the sum of an epoch before, or what it begins with: `last = total`, after `last = None`."""
+    if not isinstance(e, (ast.Name, ast.Attribute)) or not depth:
+        return False
+    given = list(_given(draft, draft.values.bindings(e)))
+    later = [part for part in given if not _is_start(draft, part)]
+    return bool(later) and all(
+        part is not None and _is_sum(draft, part, divided, depth - 1) for part in later
+    )
+
+
+def _is_start(draft: Draft, e: ast.expr | None) -> bool:
+    """`None`, `0.0`, `float("inf")`, `np.inf`"""
+    if isinstance(e, ast.UnaryOp):
+        return _is_start(draft, e.operand)
+    if isinstance(e, ast.Call):
+        return draft.names.last(e.func) == "float" and len(e.args) == 1 and _is_start(draft, e.args[0])
+    return isinstance(e, ast.Constant) or draft.names.of(e) in INFINITE
 
 
 def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> bool:
