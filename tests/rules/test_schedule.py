@@ -509,3 +509,36 @@ def test_schedules_of_two_cases_are_scaled_each_where_they_are_made() -> None:
     assert "polynomial_decay(0.1 * hvd.size()," in text
     assert "exponential_decay(0.2 * hvd.size()," in text
     assert "AdamOptimizer(rate)" in text
+
+
+ASKED_BY_HAND = """\
+import numpy as np
+import tensorflow as tf
+x = np.random.RandomState(0).rand(256, 4).astype("float32")
+ds = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).shuffle(256).batch(16)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+class Warm(tf.keras.optimizers.schedules.LearningRateSchedule):
+    def __init__(self, base, warm):
+        self.base, self.warm = base, warm
+    def __call__(self, step):
+        {}
+        return self.base * s / max(1.0, self.warm)
+schedule = Warm(0.01, 100)
+opt = tf.keras.optimizers.Adam(schedule)
+for epoch in range(10):
+    for a, b in ds:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(a) - b))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        print({})
+"""
+
+
+@pytest.mark.parametrize("asked", ["schedule(opt.iterations)", "schedule(int(opt.iterations))", "1"])
+@pytest.mark.parametrize("first", ["s = tf.cast(step, tf.float32)", "s = step\n        s = float(s) + 1"])
+def test_a_schedule_of_ones_own_that_the_program_asks_too_counts_once(first: str, asked: str) -> None:
+    """Asked for what is shown, `s` was known to count, too, and told the steps of all ranks once more: rates went size() times
+    too fast."""
+    text = plan_of(ASKED_BY_HAND.format(first, asked)).text
+    assert "        step = step * hvd.size()\n" in text
+    assert "        return self.base * s / max(1.0, self.warm) * hvd.size()\n" in text

@@ -51,7 +51,7 @@ _IN_PART = (
     "the count of all ranks, and let each place go by that"
 )
 _FAR = 600  # nodes that what layers compute is made of
-_REAL = frozenset("exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
+_REAL = frozenset("interp exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
 
 
 def apply(draft: Draft) -> None:

@@ -33,7 +33,10 @@ def tell_lengths(
     known: where a count is read that is told elsewhere"""
 
     def is_count(n: ast.AST) -> bool:
-        return n in known or (isinstance(n, ast.expr) and counted.of(draft, n) is not None)
+        if n in known:
+            return True
+        counts = isinstance(n, ast.expr) and counted.of(draft, n) is not None
+        return counts and not (known and any(m in known for m in draft.values.depends([n], 200)))
 
     def is_length(n: ast.expr) -> bool:
         around = draft.syntax.parent[n]
