@@ -19,6 +19,7 @@ from horovodize.rules import (
     counted,
     decays,
     handed_numbers,
+    number_tables,
     rate_reads,
     running_means,
     schedule,
@@ -28,7 +29,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.after_averaging import base, is_trained
 from horovodize.rules.callback_decisions import is_rate
-from horovodize.rules.decisions import Amount
+from horovodize.rules.decisions import Amount, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.shares import counts_a_share, feeding
@@ -86,6 +87,13 @@ def apply(draft: Draft) -> None:
         known = decays.follow(draft, setting.value, setting, rule="G5")
         if not known and counted.is_by_step(draft, setting.place) and draft.once("shrinks", setting.place):
             draft.ask("G5", setting.value, _SHRINKS, _WHY_SHRINKS, _BY_MORE)
+
+
+def tell_other_calls(draft: Draft) -> None:
+    """Tells a function the steps of all ranks in each call, where it is told them in one; runs when all else is told."""
+    for read in list(handed_numbers.other_calls(draft)):
+        if not draft.was(read, OfAll):
+            tell_all(draft, read, "G5")
 
 
 def tell_chances(draft: Draft) -> None:
@@ -272,7 +280,9 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
         mean = running_means.around(draft, read)
         if mean is not None:
             running_means.ask(draft, mean, rule)
-        elif _is_in_formula(draft, read) and counted.of(draft, read) is not None:
+        elif counted.of(draft, read) is not None and (
+            _is_in_formula(draft, read) or number_tables.is_looked_up(draft, read)
+        ):
             tell_all(draft, read, rule)
 
 
@@ -334,10 +344,13 @@ def _is_of_a_share(draft: Draft, read: ast.expr) -> bool:
 
 
 def _around(draft: Draft, read: ast.expr) -> list[ast.AST]:
-    """What a count is a part of, as a number: not what it selects or decides."""
+    """What a count is a part of, as a number: not what it selects or decides, nor what a function that can be read makes of
+    it, where that is looked at."""
     found = list[ast.AST]()
     for a in draft.syntax.ancestors(read):
         if isinstance(a, (ast.Subscript, ast.Compare, ast.stmt)):
+            break
+        if isinstance(a, ast.Call) and draft.values.graph.runs(a):
             break
         found.append(a)
     return found

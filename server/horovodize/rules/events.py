@@ -134,6 +134,7 @@ def apply(draft: Draft) -> None:
     tables_by_step.apply(draft)
     annealing.apply(draft)
     optimizer_settings.apply(draft)
+    annealing.tell_other_calls(draft)
     sum_thresholds.apply(draft)
     steps_taken_back.ask(draft)
     hidden_counts.ask(draft)

@@ -13,7 +13,15 @@ from collections.abc import Iterator
 
 from horovodize.facts.variable_additions import within
 from horovodize.plan import Decision
-from horovodize.rules import bias_corrections, counted, decays, measured, named_tests, tables_by_step
+from horovodize.rules import (
+    bias_corrections,
+    counted,
+    decays,
+    handed_numbers,
+    measured,
+    named_tests,
+    tables_by_step,
+)
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.number_settings import Setting
@@ -77,6 +85,9 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
             continue
         if _is_compared(draft, read):
             found = True  # G5 divides what it is to equal, or asks
+            continue
+        if handed_numbers.is_told_inside(draft, read):
+            found = True  # an epoch is computed in there, say: what else is comes after this
             continue
         table = _table(draft, read)
         if table is not None and tables_by_step.can_divide(draft, table):
