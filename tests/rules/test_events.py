@@ -1674,3 +1674,17 @@ def test_gradients_of_several_batches_that_are_applied_together() -> None:
         "        if i < 60:\n            continue\n        apply(first)\n"  # a near miss: only by one answer
     )
     assert "if i < 60:" in plan_of(CHOSEN + gathered).text
+
+
+def test_the_last_of_a_cycle_that_an_epoch_and_a_turn_count_comes_at_its_end() -> None:
+    """`step = epoch * 16 + i`, `if step % 20 == 19`: it came in the very first turn, for the steps that were none before it."""
+    loop = """
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+for epoch in range(10):
+    for i, (p, q) in enumerate(ds):
+        n = epoch * 16 + i
+        step(p, q)
+        if n % 20 == 19:
+            model.save_weights("w.h5")
+"""
+    assert "if (n + hvd.size()) % 20 < hvd.size()" in plan_of(TAPE + loop).text

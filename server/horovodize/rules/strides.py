@@ -224,7 +224,10 @@ def _last_less(draft: Draft, number: ast.expr, modulo: ast.expr, rest: ast.expr)
     """`step % 50 == 49` → `(step + hvd.size()) % 50 < hvd.size()` where `step` numbers the turn that runs: whether one of the
     turns of all ranks comes to it. By the first rank's alone it would come a turn later, and at the end of training never."""
     counter = counted.all_of(draft, number)
-    if counter is None or not _is_of_this_turn(draft, number, counter):
+    of_turn = epoch_counts.is_one(draft, number) or (
+        counter is not None and _is_of_this_turn(draft, number, counter)
+    )
+    if not of_turn:
         return None
     divisor, text = _divisor(modulo), draft.module.text(rest)
     if isinstance(rest, ast.Constant) and type(rest.value) is int:
