@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from .dividing import TAPE
 from .pairs import MODEL, plan_of
 
 STEP = """\
@@ -87,3 +88,20 @@ def test_a_rate_by_epochs_changes_once() -> None:
     ).text
     assert "0.5 ** (step * hvd.size() // PER)" in text
     assert OVER not in text
+
+
+def test_an_epoch_that_is_compared_with_that_of_an_earlier_step_is_divided_with_it() -> None:
+    """One side was: the event came with each step."""
+    loop = """
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+n, last, other = 0, 0, 7
+for epoch in range(10):
+    for p, q in ds:
+        step(p, q)
+        if n // 20 > last // 20 and other // 20 == 0:
+            model.save_weights("w.h5")
+        last = n
+        n += 1
+"""
+    text = plan_of(TAPE + loop).text
+    assert "if n // max(1, 20 // hvd.size()) > last // max(1, 20 // hvd.size()) and other // 20 == 0" in text

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import counted, guarded
+from horovodize.rules import counted, guarded, thresholds
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
 
@@ -22,7 +22,8 @@ _WHOLE = {"int", "floor", "trunc"}
 def divide(draft: Draft) -> set[ast.expr]:
     """Divides the steps of an epoch wherever they divide a count of steps; where that is: the numbers of epochs."""
     found = set[ast.expr]()
-    for epoch, count, steps in _divisions(draft):
+    divisions = list(_divisions(draft))
+    for epoch, count, steps in divisions:
         read = _read(draft, count)
         if read is None or not counted.is_whole(draft, steps) or _is_no_epoch(draft, epoch, read, steps):
             continue
@@ -30,7 +31,23 @@ def divide(draft: Draft) -> set[ast.expr]:
         draft.decide(read, OfAll("G5"))  # the number of the epoch is that of all ranks
         edits = counted.over_ranks(draft, steps, "G5")
         draft.change("G5", steps, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
+    for epoch, count, steps in divisions:
+        if _is_of_the_last(draft, epoch, count, found) and counted.is_whole(draft, steps):
+            edits = counted.over_ranks(draft, steps, "G5")
+            draft.change("G5", steps, _WHAT, _WHY, edits, decision=Decision.DIVIDED)
     return found
+
+
+def _is_of_the_last(draft: Draft, epoch: ast.expr, count: ast.expr, found: set[ast.expr]) -> bool:
+    """Whether an epoch is that of an earlier step, and compared with the one of this: `step // 20 > last // 20`."""
+    around = draft.syntax.parent[epoch]
+    if (
+        epoch in found
+        or not isinstance(around, ast.Compare)
+        or not isinstance(count, (ast.Name, ast.Attribute))
+    ):
+        return False
+    return thresholds.is_of_a_step(draft, count) and bool(found & {around.left, *around.comparators})
 
 
 def _divisions(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:

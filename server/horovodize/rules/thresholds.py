@@ -25,7 +25,7 @@ def until(draft: Draft, bound: ast.expr) -> ast.expr:
     adds = isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Add)
     if not adds or not isinstance(bound, ast.BinOp) or not isinstance(bound.left, (ast.Name, ast.Attribute)):
         return bound
-    return bound.right if _is_of_a_step(draft, bound.left) else bound
+    return bound.right if is_of_a_step(draft, bound.left) else bound
 
 
 def since(draft: Draft, e: ast.expr) -> ast.expr | None:
@@ -34,10 +34,10 @@ def since(draft: Draft, e: ast.expr) -> ast.expr | None:
         return None
     if counted.of(draft, e.left) is None or not isinstance(e.right, (ast.Name, ast.Attribute)):
         return None
-    return e.left if _is_of_a_step(draft, e.right) else None
+    return e.left if is_of_a_step(draft, e.right) else None
 
 
-def _is_of_a_step(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
+def is_of_a_step(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
     """Whether a variable holds the number of an earlier step, or none yet."""
     given = [_given(b) for b in _bindings(draft, e)]
     return bool(given) and all(v is not None and _is_earlier(draft, v) for v in given)
@@ -192,4 +192,4 @@ def _bindings(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
     return list(draft.module.scopes.names[home].get(e.id, ())) if isinstance(home, ast.AST) else []
 
 
-__all__ = ["WHAT", "WHY", "changes", "goes_back", "moves_on", "since", "until"]
+__all__ = ["WHAT", "WHY", "changes", "goes_back", "is_of_a_step", "moves_on", "since", "until"]
