@@ -1,0 +1,5 @@
+"""Generated programs, each compared step by step with one process: what rank 0 of pretended ranks is given in its n-th step is
+what one process is given around step n times size().
+
+`programs` writes them (a loop, a function of its count of steps, what that is for), `pretended` runs them under TensorFlow with
+a Horovod that is one process (in TensorFlow's own Python), `comparing` says where they part."""

@@ -1,0 +1,52 @@
+"""Runs programs as rank 0 of pretended ranks, in TensorFlow's own Python: `python pretended.py PROGRAMS.json SIZE`.
+
+Horovod is here a module whose collectives give back what they are given. Prints, as JSON, of each program the weight and the
+rate of each step, and after how many steps each event came; or how it failed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import types
+from typing import Any
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import tensorflow as tf
+
+
+def pretend(size: int) -> None:
+    """Puts a Horovod in the place of the real one that has so many ranks, all of which would be this one."""
+    hvd: Any = types.ModuleType("horovod.tensorflow")
+    hvd.init = hvd.broadcast_variables = lambda *given, **named: None
+    hvd.size = hvd.local_size = lambda: size
+    hvd.rank = hvd.local_rank = lambda: 0
+    hvd.broadcast_object = hvd.broadcast = hvd.DistributedGradientTape = lambda value, *given, **named: value
+    hvd.allreduce = lambda value, *given, **named: tf.convert_to_tensor(value)
+    horovod: Any = types.ModuleType("horovod")
+    horovod.tensorflow = hvd
+    sys.modules |= {"horovod": horovod, "horovod.tensorflow": hvd}
+
+
+def run(text: str) -> dict[str, Any]:
+    """What came of a program."""
+    tf.keras.backend.clear_session()
+    tf.random.set_seed(0)
+    np.random.seed(0)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(text, "program.py", "exec"), names)
+    except Exception as e:
+        return {"failed": f"{type(e).__name__}: {e}"}
+    return {"taken": names["TAKEN"], "events": names["EVENTS"]}
+
+
+if __name__ == "__main__":
+    pretend(int(sys.argv[2]))
+    with open(sys.argv[1], encoding="utf-8") as f:
+        print(json.dumps([run(text) for text in json.load(f)]))

@@ -1,0 +1,39 @@
+"""Generated programs, each compared with one process step by step: weights, rates and events go by the rows that are seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+from tests.stepwise import comparing, programs
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
+NUMBER = 45  # of 1,788, for each number of ranks
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_each_step_is_given_what_one_process_is_given_around_it(
+    size: int, tf_python: Path, tmp_path: Path
+) -> None:
+    chosen = programs.some(NUMBER, seed=size)
+    plans = [
+        distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
+    ]
+    distributed = [
+        (program, plan) for program, plan in zip(chosen, plans, strict=True) if isinstance(plan, Plan)
+    ]
+    assert len(distributed) == NUMBER
+    alone = comparing.run(tf_python, [program.text for program, _ in distributed], 1, tmp_path)
+    ranks = comparing.run(tf_python, [plan.text for _, plan in distributed], size, tmp_path)
+    parted = {
+        program.name: found
+        for (program, plan), one, rank in zip(distributed, alone, ranks, strict=True)
+        if (found := comparing.partings(one, rank, size)) and not any(c.doubt for c in plan.changes)
+    }
+    assert not parted
