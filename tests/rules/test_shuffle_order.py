@@ -447,6 +447,7 @@ model.fit(images, epochs=2)
         ("", ", seed=3", "ShardedFlow"),
         ("np.random.seed(3)", "", "ShardedFlow"),
         ("", "", "ShardedFlow"),
+        ("import sys\nmix = len(sys.argv) > 1", ", shuffle=mix", "ShardedFlow"),
     ],
 )
 def test_a_folder_that_keras_shuffles_comes_in_one_order(before: str, given: str, helper: str) -> None:

@@ -283,7 +283,8 @@ HELPERS = {
         "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
         "",
         "    def on_epoch_end(self):",
-        "        self.sequence.index_array = self.order.sample(range(self.sequence.n), self.sequence.n)",
+        "        if self.sequence.shuffle:",
+        "            self.sequence.index_array = self.order.sample(range(self.sequence.n), self.sequence.n)",
     ),
     "load_distributed": (
         "def {name}(*arguments, **options):",

@@ -15,11 +15,11 @@ _FLOWS = ("flow", *_FROM_FILES)
 
 
 def shuffles(draft: Draft, call: ast.Call) -> bool:
-    """Whether a call by such a name makes what shuffles: also where nothing says whether."""
+    """Whether a call by such a name makes what shuffles, or may: also where nothing says whether."""
     if draft.names.last(call.func) not in _FLOWS or has_unpacking(call):
         return False
     shuffle = argument(call, "shuffle")
-    return shuffle is None or (isinstance(shuffle, ast.Constant) and bool(shuffle.value))
+    return not (isinstance(shuffle, ast.Constant) and not shuffle.value)
 
 
 def shuffles_unseeded(draft: Draft, call: ast.Call) -> bool:

@@ -33,7 +33,8 @@ class ShardedFlow(tf.keras.utils.Sequence):
 		return self.sequence[(index * self.size + self.rank) % len(self.sequence)]
 
 	def on_epoch_end(self):
-		self.sequence.index_array = self.order.sample(range(self.sequence.n), self.sequence.n)
+		if self.sequence.shuffle:
+			self.sequence.index_array = self.order.sample(range(self.sequence.n), self.sequence.n)
 
 
 def parse() -> argparse.Namespace:
