@@ -148,7 +148,10 @@ def test_a_table_of_numbers_that_a_function_looks_up_goes_by_the_steps_of_all() 
     """Weights that are computed for each step; rows of data are selected by a rank's own number."""
     for table, told in (
         ("np.linspace(1.0, 0.1, 200)", "[step * hvd.size()]"),
+        ("np.concatenate([np.linspace(1.0, 0.1, 100), np.full(100, 0.1)])", "[step * hvd.size()]"),
+        ("np.repeat([1.0, 0.5, 0.1, 0.01], 50)", "[step * hvd.size()]"),
         ("np.load('x.npy')", "[step]"),
+        ("np.zeros(200)", "[step]"),  # filled by the program, one for each step that it takes
     ):
         body = f"TABLE = {table}\ndef f(step):\n    return float(TABLE[step])\n"
         text = plan_of(HEAD + body + OF_ROWS.replace("make(a, step)", "a * f(step)")).text

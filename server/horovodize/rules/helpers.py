@@ -40,6 +40,21 @@ SILENT = ("class {name}:{comment}",)
 STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
 DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
 
+_A_SEQUENCE = (
+    "",
+    "    def __init__(self, sequence):",
+    "        super().__init__()",
+    f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
+)
+_A_RANKS_BATCHES = (
+    "    def __len__(self):",
+    "        return max(1, len(self.sequence) // self.size)",
+    "",
+    "    def __getitem__(self, index):",
+    "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
+    "",
+)
+
 HELPERS = {
     "ScaledSchedule": (
         "class {name}({tf}.keras.optimizers.schedules.LearningRateSchedule):",
@@ -252,36 +267,20 @@ HELPERS = {
     "ShardedSequence": (
         "class {name}({tf}.keras.utils.Sequence):",
         '    """Every size()-th batch of a sequence, and equally many on each rank."""',
+        *_A_SEQUENCE,
         "",
-        "    def __init__(self, sequence):",
-        "        super().__init__()",
-        f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
-        "",
-        "    def __len__(self):",
-        "        return max(1, len(self.sequence) // self.size)",
-        "",
-        "    def __getitem__(self, index):",
-        "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
-        "",
+        *_A_RANKS_BATCHES,
         "    def on_epoch_end(self):",
         "        self.sequence.on_epoch_end()",
     ),
     "ShardedFlow": (
         "class {name}({tf}.keras.utils.Sequence):",
         '    """Every size()-th batch of a sequence of Keras\' that shuffles, in one order on all ranks."""',
-        "",
-        "    def __init__(self, sequence):",
-        "        super().__init__()",
-        f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
+        *_A_SEQUENCE,
         "        self.order = {random}.Random(sequence.seed or 0)",
         "        self.on_epoch_end()",
         "",
-        "    def __len__(self):",
-        "        return max(1, len(self.sequence) // self.size)",
-        "",
-        "    def __getitem__(self, index):",
-        "        return self.sequence[(index * self.size + self.rank) % len(self.sequence)]",
-        "",
+        *_A_RANKS_BATCHES,
         "    def on_epoch_end(self):",
         "        if self.sequence.shuffle:",
         "            self.sequence.index_array = self.order.sample(range(self.sequence.n), self.sequence.n)",

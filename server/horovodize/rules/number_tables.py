@@ -10,9 +10,9 @@ from horovodize.rules.draft import Draft
 
 _MADE_BY_COUNT = frozenset("linspace geomspace logspace arange".split())
 _JOINING = frozenset(
-    "concatenate hstack append cumsum cumprod exp log sqrt clip minimum maximum flip array asarray".split()
+    "concatenate hstack append repeat cumsum cumprod exp log sqrt clip minimum maximum flip array asarray".split()
 )
-_FILLING = frozenset("ones zeros full repeat".split())
+_FILLING = frozenset("ones zeros full".split())
 _DEPTH = 5
 
 
@@ -54,13 +54,29 @@ def _is_row(draft: Draft, n: ast.AST, depth: int) -> bool:
             return bool(rows) and all(_is_table(draft, side, depth - 1) for side in rows)
         case ast.Call(func=func, args=args) if (draft.names.of(func) or "").startswith("numpy."):
             last = draft.names.last(func)
-            if last in _MADE_BY_COUNT or last in _FILLING:
-                return len(args) < 2 or last != "ones"
+            if last in _MADE_BY_COUNT:
+                return True
             given = [p for a in args for p in (a.elts if isinstance(a, (ast.List, ast.Tuple)) else [a])]
-            rows = [a for a in given if not _is_number(a)]
-            return last in _JOINING and bool(given) and all(_is_table(draft, a, depth - 1) for a in rows)
+            rows = [a for a in given if not _is_number(a) and not _is_filled(draft, a)]
+            computed = bool(rows) or all(_is_number(a) for a in given)
+            return (
+                last in _JOINING
+                and bool(given)
+                and computed
+                and all(_is_table(draft, a, depth - 1) for a in rows)
+            )
         case _:
             return False
+
+
+def _is_filled(draft: Draft, e: ast.expr) -> bool:
+    """Whether something is one number over and over: a part of a table, but none by itself, for a program that
+    keeps such a row fills it."""
+    return (
+        isinstance(e, ast.Call)
+        and (draft.names.of(e.func) or "").startswith("numpy.")
+        and draft.names.last(e.func) in _FILLING
+    )
 
 
 def _is_number(e: ast.expr) -> bool:
