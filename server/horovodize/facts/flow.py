@@ -385,7 +385,8 @@ class Flow:
         """`optimizer.iterations` before the first step, after a checkpoint was restored: only rank 0 may have had one."""
         if e.attr != "iterations" or self.syntax.loops(e):
             return False
-        return any(call in self.kept.restored for call in self.values.calls(e.value))
+        made = self.values.calls(e.value)
+        return any(call in self.kept.restored for call in made) or self.kept.comes_with_model(e.value)
 
     # ------------------------------------------------------------------ parts
 

@@ -49,6 +49,30 @@ class Kept:
         made = [c for c in self.module.calls_of(*VARIABLES) if c in self.restored]
         return [c for c in made if self._is_whole(c) or self._is_one_number(c)]
 
+    def comes_with_model(self, optimizer: ast.expr) -> bool:
+        """Whether an optimizer may be read from files with the model that it was compiled into: `model.load_weights(last)`."""
+        if not self.sites.method_calls("load_model") and not any(map(self._is_compiled, self._loaded)):
+            return False
+        meant = [optimizer, *(o.node for o in self.values.origins(optimizer) if not o.path)]
+        compiled = {
+            c for s in self.sites.compiles for given in s.optimizers for c in self.values.calls(given)
+        }
+        return any(isinstance(n, ast.Attribute) and n.attr == "optimizer" or n in compiled for n in meant)
+
+    @property
+    def _loaded(self) -> Iterator[ast.expr]:
+        """The models that weights are loaded into."""
+        for call in self.sites.method_calls("load_weights"):
+            if isinstance(call.func, ast.Attribute):
+                yield call.func.value
+
+    def _is_compiled(self, model: ast.expr) -> bool:
+        made, written = set(self.values.calls(model)), ast.unparse(model)
+        return any(
+            ast.unparse(s.model) == written or made.intersection(self.values.calls(s.model))
+            for s in self.sites.compiles
+        )
+
     def places(self, made: ast.Call) -> Iterator[tuple[ast.AST, str]]:
         """(what restores a variable, what the variable is called there), for each way to a `restore` of it."""
         for checkpoint in self.module.calls_of(*CHECKPOINTS):

@@ -19,6 +19,7 @@ from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.facts.turn_uses import Uses
 from horovodize.plan import Decision
 from horovodize.rules import counted, own_numbers, resume
+from horovodize.rules.computed_epochs import STORED
 from horovodize.rules.decisions import OfAll, Shared, Strided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import WHY, feeding
@@ -27,7 +28,6 @@ from horovodize.source.edits import Move
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument, numbered
 
-STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _WHAT = "Let each step count for those of all ranks"
 _WHAT_DEALT = f"{_WHAT}, and give every rank its own batches"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
@@ -135,4 +135,4 @@ def _zipped(draft: Draft, call: ast.Call, data: ast.expr, start: ast.expr) -> li
     ]
 
 
-__all__ = ["STORED", "count_all", "deal_out", "is_restored"]
+__all__ = ["count_all", "deal_out", "is_restored"]

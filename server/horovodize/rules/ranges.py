@@ -14,6 +14,7 @@ from horovodize.facts.restored_numbers import RESUMING
 from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, numbered_on, own_numbers, resume, strong
+from horovodize.rules.computed_epochs import STORED
 from horovodize.rules.decisions import (
     Amount,
     Decided,
@@ -207,7 +208,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
             *Edit.around(draft.module.span(count), opening, f"{closing} // {SIZE}", level=1),
         ]
         draft.change(rule, stop, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
-        draft.note(rule, start, numbered_on.STORED)
+        draft.note(rule, start, STORED)
     elif not isinstance(start, ast.Constant):
         draft.decide(stop, Shared(rule))
         draft.divided = True
@@ -267,7 +268,7 @@ def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
         *Edit.around(left, opening, f"{closing} // {SIZE}", level=1),
     ]
     draft.change(rule, rest, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
-    draft.note(rule, rest.right, numbered_on.STORED)
+    draft.note(rule, rest.right, STORED)
     return True
 
 
@@ -336,7 +337,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
                 draft, driver, numbers, variable, uses, of_a_rank, rule
             ):
                 return
-            draft.note(rule, numbers.args[0], numbered_on.STORED)
+            draft.note(rule, numbers.args[0], STORED)
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
     counting = [n for n in uses.counting if not is_shown(draft, n)] if uses is not None else []
     if variable is None or uses is None or not (counting or averaged or uses.told):

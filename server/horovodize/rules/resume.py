@@ -41,8 +41,8 @@ from horovodize.facts.records import gives_record
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.facts.variable_additions import amount_added
-from horovodize.plan import Decision
 from horovodize.rules import (
+    computed_epochs,
     counted,
     epoch_ends,
     lengths_beside_counts,
@@ -61,7 +61,7 @@ from horovodize.source import Edit
 from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.comparisons import faced
-from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, arguments, position
 from horovodize.summary.values import Origin
 
@@ -69,8 +69,6 @@ _WHAT = "Let each step count for those of all ranks"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
 _WHY_ROWS = "A step takes size() batches: so many rows more have been seen."
 _WHY_MEASURED = "Ranks whose batches have other numbers of rows would take other numbers of steps."
-_EPOCHS = "Compute the epoch from the steps of all ranks together"
-_EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
 _AGREE = "Go on from rank 0's step on all ranks"
 _WHY_AGREE = (
     "Ranks on other hosts may have no checkpoint, or an older one: they would take other numbers of steps."
@@ -119,7 +117,7 @@ def apply(draft: Draft) -> None:
         lengths_beside_counts.tell(draft)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
-            _compute_epoch(draft, ratio)
+            computed_epochs.compute(draft, ratio)
 
 
 def _waits_in_a_buffer(draft: Draft, kept: ast.expr) -> bool:
@@ -379,50 +377,6 @@ def ask_schedules(draft: Draft) -> None:
         for given in arguments(call):
             if counted.all_of(draft, given) is not None and draft.decide(given, Divided("G6")):
                 draft.change("G6", given, _SCHEDULE, _WHY_SCHEDULE, draft.times(given, SIZE, "//"))
-
-
-def _compute_epoch(draft: Draft, ratio: ast.BinOp) -> None:
-    """`optimizer.iterations // steps_per_epoch`, where the steps of an epoch are still those of one process."""
-    counter = counted.of(draft, ratio.left)
-    kinds = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
-    if counter is None or counter.kind not in kinds or not counted.is_whole(draft, ratio.right):
-        return
-    if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
-        return
-    if isinstance(ratio.op, ast.FloorDiv) and _leaves_out_the_rest(draft, counter, ratio.right):
-        edits = counted.over_ranks(draft, ratio.right, "G6")
-        if edits:
-            draft.change("G6", ratio, _EPOCHS_OF_RANK, _WHY, edits, decision=Decision.DIVIDED)
-        return
-    draft.change(
-        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left, "G6"), decision=Decision.COUNTED
-    )
-
-
-def _leaves_out_the_rest(draft: Draft, counter: Counter, steps: ast.expr) -> bool:
-    """Whether each rank takes an epoch's number of steps over size() in every epoch, without what is left of it: those steps
-    count, and times size() they would fall behind, epoch after epoch."""
-    written = ast.unparse(steps)
-    parts = [ast.walk(d.iterable) if d.iterable is not None else () for d in counter.drivers]
-    counts = [
-        d.kind is Kind.RANGE or any(ast.unparse(n) == written for n in of)
-        for d, of in zip(counter.drivers, parts, strict=True)
-    ]
-    return all(counts) and all(
-        _is_whole_number(draft, o.node) and not o.path for o in draft.values.origins(steps)
-    )
-
-
-def _is_whole_number(draft: Draft, node: ast.AST) -> bool:
-    match node:
-        case ast.Constant(value=value):
-            return type(value) is int
-        case ast.BinOp(op=ast.FloorDiv()):
-            return True
-        case ast.Call(func=func):
-            return draft.module.scopes.is_builtin(func) and draft.names.last(func) in ("int", "len")
-        case _:
-            return False
 
 
 def _is_one(e: ast.expr) -> bool:

@@ -1,0 +1,75 @@
+"""Epochs that are computed from what an optimizer or a graph counts: part of G6.
+
+`model.optimizer.iterations // steps_per_epoch`, `global_step / batches`: that counts a rank's steps, of which an epoch has
+fewer. What an earlier run has counted there holds for as many ranks as it had, which is said."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.sources import Source
+from horovodize.plan import Decision
+from horovodize.rules import counted
+from horovodize.rules.draft import Draft
+from horovodize.summary.feeding import Kind
+
+STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
+_EPOCHS = "Compute the epoch from the steps of all ranks together"
+_EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
+_WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
+
+
+def compute(draft: Draft, ratio: ast.BinOp) -> None:
+    """`optimizer.iterations // steps_per_epoch`, where the steps of an epoch are still those of one process."""
+    counter = counted.of(draft, ratio.left)
+    kinds = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
+    if counter is None or counter.kind not in kinds or not counted.is_whole(draft, ratio.right):
+        return
+    if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
+        return
+    if not draft.syntax.loops(ratio) and _is_restored(draft, ratio.left):
+        draft.note("G6", ratio, STORED)
+    if isinstance(ratio.op, ast.FloorDiv) and _leaves_out_the_rest(draft, counter, ratio.right):
+        edits = counted.over_ranks(draft, ratio.right, "G6")
+        if edits:
+            draft.change("G6", ratio, _EPOCHS_OF_RANK, _WHY, edits, decision=Decision.DIVIDED)
+        return
+    draft.change(
+        "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left, "G6"), decision=Decision.COUNTED
+    )
+
+
+def _is_restored(draft: Draft, count: ast.expr) -> bool:
+    """Whether an earlier run may have counted it, before the first step of this one."""
+    return any(isinstance(r, Varies) and r.kind is Source.FILES for r in draft.facts.uniform.reasons(count))
+
+
+def _leaves_out_the_rest(draft: Draft, counter: Counter, steps: ast.expr) -> bool:
+    """Whether each rank takes an epoch's number of steps over size() in every epoch, without what is left of it: those steps
+    count, and times size() they would fall behind, epoch after epoch."""
+    written = ast.unparse(steps)
+    parts = [ast.walk(d.iterable) if d.iterable is not None else () for d in counter.drivers]
+    counts = [
+        d.kind is Kind.RANGE or any(ast.unparse(n) == written for n in of)
+        for d, of in zip(counter.drivers, parts, strict=True)
+    ]
+    return all(counts) and all(
+        _is_whole_number(draft, o.node) and not o.path for o in draft.values.origins(steps)
+    )
+
+
+def _is_whole_number(draft: Draft, node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return type(value) is int
+        case ast.BinOp(op=ast.FloorDiv()):
+            return True
+        case ast.Call(func=func):
+            return draft.module.scopes.is_builtin(func) and draft.names.last(func) in ("int", "len")
+        case _:
+            return False
+
+
+__all__ = ["STORED", "compute"]
