@@ -526,7 +526,7 @@ def test_a_number_that_losses_are_made_with_forgets_as_fast(begins: str, kept: s
 
 
 def test_a_number_that_losses_are_made_with_in_another_way_is_no_average() -> None:
-    for kept in ("k = k + 0.1 * np.mean(y)", "k = 0.9 * k + 0.3 * np.mean(y)", "k += 0.1 * (np.mean(y) - 3)"):
+    for kept in ("k = 0.9 * k + 0.3 * np.mean(y)", "k = k * np.mean(y)", "k *= 1 + np.mean(y)"):
         assert changes(plan_of(STEERED.format(begins="0.0", used="y - k", kept=kept)), "G7") == []
 
 

@@ -71,12 +71,12 @@ def test_what_is_the_same_or_not_in_the_loss_is_left(loss: str, more: str) -> No
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ("k = k + 0.1 * float(a - b)", "        k = k + mean_over_ranks(0.1 * float(a - b))\n"),
-        ("k += 0.1 * float(a - b)", "        k += mean_over_ranks(0.1 * float(a - b))\n"),
+        ("k = k + 0.1 * float(a - b)", "        k = k + mean_over_ranks(0.1 * float(a - b) * hvd.size())\n"),
+        ("k += 0.1 * float(a - b)", "        k += mean_over_ranks(0.1 * float(a - b) * hvd.size())\n"),
         # limits come after, of what is the same on all ranks by then
         (
             "k = k + 0.1 * float(a - b)\n        k = min(max(k, 0.0), 1.0)",
-            "        k = k + mean_over_ranks(0.1 * float(a - b))\n        k = min(max(k, 0.0), 1.0)\n",
+            "        k = k + mean_over_ranks(0.1 * float(a - b) * hvd.size())\n        k = min(max(k, 0.0), 1.0)\n",
         ),
         ("k, c = step(x, k)", "        k, c = step(x, k)\n        k = mean_over_ranks(k)\n"),
     ],
@@ -87,8 +87,13 @@ def test_a_number_that_follows_the_losses_is_averaged(more: str, expected: str) 
 
 def test_a_variable_of_one_number_is_averaged() -> None:
     distributed = text("a - gate * b", "gate.assign(tf.clip_by_value(gate + 0.1 * (a - b), 0.0, 1.0))")
-    assert "gate.assign(hvd.allreduce(tf.clip_by_value(gate + 0.1 * (a - b), 0.0, 1.0)))" in distributed
-    assert "gate.assign_add(mean_over_ranks(a - b))" in text("a - gate * b", "gate.assign_add(a - b)")
+    assert (
+        "gate.assign(hvd.allreduce(tf.clip_by_value(gate + 0.1 * (a - b) * hvd.size(), 0.0, 1.0)))"
+        in distributed
+    )
+    assert "gate.assign_add(mean_over_ranks((a - b) * hvd.size()))" in text(
+        "a - gate * b", "gate.assign_add(a - b)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +181,10 @@ noisy = Noisy()
 """
     source = PROGRAM.format(loss="a * tf.reduce_mean(noisy(x))", more="noisy.update(a)")
     source = source.replace("def summed", layer + "\n\ndef summed", 1)
-    assert "self.p.assign(hvd.allreduce(self.p + 0.01 * tf.reduce_mean(found)))" in plan_of(source).text
+    assert (
+        "self.p.assign(hvd.allreduce(self.p + 0.01 * tf.reduce_mean(found) * hvd.size()))"
+        in plan_of(source).text
+    )
 
 
 def test_a_number_that_changes_where_a_rank_finds_it_should_changes_on_all_ranks() -> None:
@@ -271,7 +279,7 @@ model.compile("sgd")
 model.fit(np.load("x.npy"))
 """
     distributed = plan_of(source).text
-    assert "self.p.assign_add(hvd.allreduce(tf.reduce_mean(tf.sign(out))))" in distributed
+    assert "self.p.assign_add(hvd.allreduce(tf.reduce_mean(tf.sign(out)) * hvd.size()))" in distributed
     assert "self.seen.assign_add(tf.reduce_mean(out))" in distributed
 
 
@@ -293,7 +301,10 @@ for i in range(len(rows) // 32):
 
 def test_the_weight_of_rows_that_follows_the_losses_of_steps_of_keras() -> None:
     distributed = plan_of(GAN.format("sample_weight=-k * np.ones(32)")).text
-    assert "    k = mean_over_ranks(float(np.clip(k + 0.001 * (0.5 * real - fake), 0, 1)))\n" in distributed
+    assert (
+        "    k = mean_over_ranks(float(np.clip(k + 0.001 * (0.5 * real - fake) * hvd.size(), 0, 1)))\n"
+        in distributed
+    )
 
 
 @pytest.mark.parametrize("given", ["", "np.ones(32)", "weight * np.ones(32)"])

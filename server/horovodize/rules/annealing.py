@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from horovodize import catalogue
 from horovodize.plan import Decision
@@ -19,6 +18,7 @@ from horovodize.rules import (
     counted,
     decays,
     handed_numbers,
+    number_settings,
     number_tables,
     rate_reads,
     running_means,
@@ -31,7 +31,7 @@ from horovodize.rules.after_averaging import base, is_trained
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.decisions import Amount, OfAll
 from horovodize.rules.draft import Draft
-from horovodize.rules.number_settings import Setting, going_on
+from horovodize.rules.number_settings import Setting
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
@@ -39,7 +39,6 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, 
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
-_SET_VALUE = "tensorflow.keras.backend.set_value"
 _FORMULA = (ast.Div, ast.Pow)
 _SHRINKS = "Let weights shrink as much for the rows that are seen"
 _WHY_SHRINKS = "Each rank takes size() times fewer steps, and each of them shrinks the weights."
@@ -145,7 +144,7 @@ def _added_losses(method: Function) -> Iterator[ast.Call]:
 
 def _set(draft: Draft) -> Iterator[ast.expr]:
     """What variables are set to with each step: `beta.assign(step / 1000)`, `K.set_value(self.weight, …)`."""
-    calls = [*draft.sites.method_calls("assign"), *draft.module.calls_of(_SET_VALUE)]
+    calls = [*draft.sites.method_calls("assign"), *draft.module.calls_of(number_settings.SET_VALUE)]
     for call in calls if not draft.in_graph else ():
         value = call.args[-1] if call.args else argument(call, "value")
         if value is not None and counted.is_by_step(draft, call):
@@ -157,7 +156,7 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
 
 def _looked_up(draft: Draft) -> Iterator[ast.expr]:
     """Where a callback sets a variable with each batch to its number in a table: `K.set_value(w, weights[step])`."""
-    for setting in _settings(draft) if not draft.in_graph else ():
+    for setting in number_settings.of_variables(draft) if not draft.in_graph else ():
         if not _is_by_callback(draft, setting.place) or is_rate(draft, setting.kept):
             continue
         for read in rate_reads.reads(draft, setting.value):
@@ -172,7 +171,9 @@ def _looked_up(draft: Draft) -> Iterator[ast.expr]:
 def _going_on(draft: Draft) -> Iterator[Setting]:
     """The variables of one number that losses are made with, where they are set: `heat.assign(heat * 0.999)`."""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    found = [] if draft.in_graph else [s for s in _settings(draft) if s.place not in by_hand]
+    found = (
+        [] if draft.in_graph else [s for s in number_settings.of_variables(draft) if s.place not in by_hand]
+    )
     used = {made for n in steered.used_in_losses(draft) for made in _made(draft, n)} if found else set()
     if found:
         given = draft.values.depends([*_given_by_layers(draft)], _FAR)
@@ -198,7 +199,7 @@ def _shrinking(draft: Draft) -> Iterator[Setting]:
     """Where weights get smaller with each step, beside what trains them: `v.assign(v * 0.999)`, a decay by hand."""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
     trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
-    for setting in _settings(draft):
+    for setting in number_settings.of_variables(draft):
         value = setting.value
         if setting.place in by_hand or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
             continue
@@ -231,22 +232,6 @@ def _is_own_rate(draft: Draft, e: ast.Attribute) -> bool:
         return False
     of_model = isinstance(e.value, ast.Attribute) and e.value.attr == "optimizer"
     return of_model or any(draft.module.is_optimizer(c) for c in draft.values.calls(e.value))
-
-
-def _settings(draft: Draft) -> Iterator[Setting]:
-    """Where something sets a variable to a value, or changes it by one."""
-    for call in draft.module.calls_of(_SET_VALUE):
-        if len(call.args) == 2:
-            yield Setting(call, call.args[0], call.args[1])
-    for call in draft.sites.method_calls("assign", "assign_add", "assign_sub"):
-        if not (isinstance(call.func, ast.Attribute) and call.args):
-            continue
-        kept, value = call.func.value, call.args[0]
-        if call.func.attr == "assign":
-            yield Setting(call, kept, value)
-        else:
-            operator = ast.Add() if call.func.attr == "assign_add" else ast.Sub()
-            yield replace(going_on(call, kept, value, operator), is_scaled=False)
 
 
 def _schedules(draft: Draft) -> Iterator[ast.Call]:

@@ -5,11 +5,13 @@ One number is averaged where it is set, with each step, every so many steps or a
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from horovodize.rules import steered
+from horovodize.rules import number_settings, steered
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.step_place import Place
-from horovodize.rules.target_networks import ASSIGNS, FILLS, MOVES, is_in_every_turn, is_variables, made_of
+from horovodize.rules.target_networks import FILLS, MOVES, is_in_every_turn, is_variables, made_of
 from horovodize.source import Edit
 
 
@@ -19,36 +21,55 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
 
     place: where a step stands; None for those that `fit` takes"""
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    parts = () if place is not None else (*FILLS, *MOVES)  # `memories` asks about those of loops
     sets = [
-        (call, call.func.value)
-        for call in draft.sites.method_calls(*ASSIGNS, *parts)
-        if isinstance(call.func, ast.Attribute)
-        and call.args
-        and call not in by_hand
-        and not draft.sites.passes(call)
-        and isinstance(call.func.value, (ast.Name, ast.Attribute))
-        and (is_variables(draft, call.func.value) or _is_of_keras(draft, call.func.value))
+        s
+        for s in _settings(draft, in_loops=place is not None)
+        if s.call not in by_hand
+        and not draft.sites.passes(s.call)
+        and isinstance(s.kept, (ast.Name, ast.Attribute))
+        and (is_variables(draft, s.kept) or _is_of_keras(draft, s.kept))
     ]
     read, before = steered.made_by(draft, steered.used_in_losses(draft)), set[ast.AST]()
     while read != before:  # what is set from what is set
         before = set(read)
-        for call, kept in sets:
-            if made_of(draft, kept) & read:
-                read |= steered.made_by(draft, draft.values.depends(call.args, 400))
-    for call, kept in sets:
-        if not (any(steered.is_own(draft, e) for e in call.args) and made_of(draft, kept) & read):
+        for s in sets:
+            if made_of(draft, s.kept) & read:
+                read |= steered.made_by(draft, draft.values.depends(s.values, 400))
+    for s in sets:
+        used = made_of(draft, s.kept) & read or steered.is_of_backend(draft, s.kept)
+        if not (used and any(steered.is_own(draft, e) for e in s.values)):
             continue
-        with_steps = is_in_train_step(draft, call) if place is None else is_in_every_turn(draft, call, place)
-        number = steered.is_one_number(draft, kept)
-        if (with_steps or (number and place is not None and _is_between_steps(draft, call))) and draft.once(
-            "drifts", call
-        ):
-            if number and draft.uniform.reached_alike(call):
-                edits = Edit.around(draft.module.span(call.args[0]), f"{_mean(draft, call, place)}(", ")")
-                draft.change(_rule(place), call, steered.WHAT, steered.WHY, edits, steered.AVERAGED)
+        with_steps = (
+            is_in_train_step(draft, s.call) if place is None else is_in_every_turn(draft, s.call, place)
+        )
+        number = steered.is_one_number(draft, s.kept)
+        between = number and place is not None and _is_between_steps(draft, s.call)
+        if (with_steps or between) and draft.once("drifts", s.call):
+            if number and draft.uniform.reached_alike(s.call):
+                edits = Edit.around(draft.module.span(s.values[0]), f"{_mean(draft, s, place)}(", ")")
+                draft.change(_rule(place), s.call, steered.WHAT, steered.WHY, edits, steered.AVERAGED)
             else:
-                draft.ask(_rule(place), call, steered.WHAT, steered.WHY, steered.DRIFTS)
+                draft.ask(_rule(place), s.call, steered.WHAT, steered.WHY, steered.DRIFTS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Set:
+    """A call that sets a variable, which variable, and what is given for it: the value first."""
+
+    call: ast.Call
+    kept: ast.expr
+    values: list[ast.expr]
+
+
+def _settings(draft: Draft, in_loops: bool) -> Iterator[_Set]:
+    """in_loops: whether `memories` asks about parts that are filled in"""
+    for setting in number_settings.of_variables(draft):
+        if isinstance(setting.place, ast.Call):
+            given = [a for a in setting.place.args if a is not setting.kept]
+            yield _Set(setting.place, setting.kept, given)
+    for call in draft.sites.method_calls(*FILLS, *MOVES) if not in_loops else ():
+        if isinstance(call.func, ast.Attribute) and call.args:
+            yield _Set(call, call.func.value, call.args)
 
 
 def _is_between_steps(draft: Draft, call: ast.Call) -> bool:
@@ -57,12 +78,10 @@ def _is_between_steps(draft: Draft, call: ast.Call) -> bool:
     return any(loop in loops for way in draft.drive.ways(call) for frame in way for loop in frame.loops)
 
 
-def _mean(draft: Draft, call: ast.Call, place: Place | None) -> str:
+def _mean(draft: Draft, s: _Set, place: Place | None) -> str:
     """What averages a value there: one of Python's or NumPy's is no tensor, which `hvd.allreduce` wants."""
-    traced = place is None or draft.in_graph or draft.in_sessions or draft.drive.in_traced(call)
-    return (
-        f"{HVD}.allreduce" if traced or _is_tensor(draft, call.args[0]) else draft.helper("mean_over_ranks")
-    )
+    traced = place is None or draft.in_graph or draft.in_sessions or draft.drive.in_traced(s.call)
+    return f"{HVD}.allreduce" if traced or _is_tensor(draft, s.values[0]) else draft.helper("mean_over_ranks")
 
 
 def _is_tensor(draft: Draft, e: ast.expr) -> bool:
@@ -78,7 +97,10 @@ def _is_of_keras(draft: Draft, e: ast.expr) -> bool:
     made = [o.node for o in draft.values.origins(e) if not o.path]
     return bool(made) and all(
         isinstance(n, ast.Call)
-        and (draft.names.of(n.func) == steered.VARIABLE_OF_KERAS or draft.names.last(n.func) == "add_weight")
+        and (
+            draft.names.of(n.func) in (steered.VARIABLE_OF_KERAS, steered.VARIABLE_OF_BACKEND)
+            or draft.names.last(n.func) == "add_weight"
+        )
         for n in made
     )
 

@@ -130,7 +130,10 @@ def _are_one(left: ast.expr, comes: ast.expr) -> bool:
 
 
 def stands_for(draft: Draft, e: ast.expr, kept: str) -> bool:
+    """Whether an expression is what is kept, or its value: `k`, `k.numpy()`, `K.get_value(k)`."""
     text = ast.unparse(e)
+    if isinstance(e, ast.Call) and len(e.args) == 1 and draft.names.last(e.func) in ("get_value", "float"):
+        return stands_for(draft, e.args[0], kept)
     if isinstance(e, ast.Name) and text != kept:
         text = ast.unparse(named(draft, e))
     return text == kept or text in (f"{kept}.{method}()" for method in ("numpy", "value", "read_value"))

@@ -6,7 +6,8 @@ What it does   `decay` becomes `decay ** hvd.size()`: of `tf.train.ExponentialMo
                as a difference, `shadow[name] -= (1 - decay) * (shadow[name] - weight)`, also in a callback; so are numbers that
                losses are made with: `baseline = 0.9 * baseline + 0.1 * reward`, and by which a loop ends, where the mean over
                all ranks decides (`if mean_over_ranks(mean) < 0.01: break`). A decay that is computed from the number of steps
-               is told those of all ranks.
+               is told those of all ranks. What a step's own measure is added to, `k = k + 0.001 * (a - b)`, moves size() times
+               as far.
 Why            Each rank takes size() times fewer steps. One of them stands for size() steps of one process, after which
                `decay ** size()` of an old value is left.
 Before         for copy, weight in zip(slow.variables, model.variables):
@@ -23,10 +24,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from types import NoneType
 from typing import TypeAlias
 
 from horovodize.facts.variable_additions import within
-from horovodize.rules import counted, deciding_averages, deque_windows, graph_averages, last_items, steered
+from horovodize.rules import (
+    counted,
+    deciding_averages,
+    deque_windows,
+    graph_averages,
+    last_items,
+    moved_on,
+    steered,
+)
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.mixtures import (
     WHAT,
@@ -95,12 +105,19 @@ def apply(draft: Draft) -> None:
             and isinstance(b.statement, ast.stmt)
             and counted.is_by_step(draft, b.statement)
         ):
-            is_sum = isinstance(b.operator, ast.Add) if b.operator is not None else None
-            mix_number(draft, kept, b.value, is_sum)
-    for variable, call in list(steered.variables(draft)):
-        if isinstance(call.func, ast.Attribute) and counted.is_by_step(draft, call):
-            is_next, is_added = call.func.attr == "assign", call.func.attr == "assign_add"
-            mix_number(draft, ast.unparse(variable), call.args[0], None if is_next else is_added)
+            _go_on(draft, kept, b.value, b.operator)
+    for setting in list(steered.variables(draft)):
+        if counted.is_by_step(draft, setting.place):
+            operator = setting.binds.operator if setting.binds is not None else None
+            _go_on(draft, ast.unparse(setting.kept), setting.value, operator)
+
+
+def _go_on(draft: Draft, kept: str, value: ast.expr, operator: ast.operator | None) -> None:
+    """operator: of `kept += value`; None where the value is the next number"""
+    if isinstance(operator, (ast.Add, ast.Sub, NoneType)):
+        adds = isinstance(operator, ast.Add) if operator is not None else None
+        mix_number(draft, kept, value, adds)
+        moved_on.go_as_far(draft, kept, value, adds)
 
 
 def _is_of_weights(draft: Draft, made: ast.Call) -> bool:

@@ -11,6 +11,8 @@ from horovodize.rules.draft import Draft
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 
+SET_VALUE = "tensorflow.keras.backend.set_value"
+
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -64,10 +66,26 @@ def given_back(draft: Draft, b: Binding) -> Iterator[Setting]:
             yield Setting(value, last, value)
 
 
+def of_variables(draft: Draft) -> Iterator[Setting]:
+    """Where something sets a variable to a value, or changes it by one."""
+    for call in draft.module.calls_of(SET_VALUE):
+        if len(call.args) == 2:
+            yield Setting(call, call.args[0], call.args[1])
+    for call in draft.sites.method_calls("assign", "assign_add", "assign_sub"):
+        if not (isinstance(call.func, ast.Attribute) and call.args):
+            continue
+        kept, value = call.func.value, call.args[0]
+        if call.func.attr == "assign":
+            yield Setting(call, kept, value)
+        else:
+            operator = ast.Add() if call.func.attr == "assign_add" else ast.Sub()
+            yield replace(going_on(call, kept, value, operator), is_scaled=False)
+
+
 def _targets(s: ast.AST) -> list[ast.expr]:
     if isinstance(s, ast.AugAssign):
         return [s.target]
     return s.targets if isinstance(s, ast.Assign) else []
 
 
-__all__ = ["Setting", "given_back", "going_on", "of_item"]
+__all__ = ["SET_VALUE", "Setting", "given_back", "going_on", "of_item", "of_variables"]

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import means, steering_decisions
+from horovodize.rules import means, number_settings, steering_decisions
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import Draft
-from horovodize.rules.target_networks import ASSIGNS, losses_of, made_of
+from horovodize.rules.number_settings import Setting
+from horovodize.rules.target_networks import losses_of, made_of
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position
 
@@ -40,7 +41,8 @@ _REDUCING = (
     "cov",
 )
 VARIABLE_OF_KERAS = "tensorflow.keras.Variable"
-_VARIABLES = ("tensorflow.Variable", "tensorflow.keras.backend.variable", VARIABLE_OF_KERAS)
+VARIABLE_OF_BACKEND = "tensorflow.keras.backend.variable"
+_VARIABLES = ("tensorflow.Variable", VARIABLE_OF_BACKEND, VARIABLE_OF_KERAS)
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -93,14 +95,19 @@ def numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
             yield ast.unparse(read), b
 
 
-def variables(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
-    """The variables of one number that losses are made with, and where they are set."""
+def variables(draft: Draft) -> Iterator[Setting]:
+    """Where variables of one number are set that losses are made with."""
     used = made_by(draft, used_in_losses(draft))
-    for call in draft.sites.method_calls(*ASSIGNS) if not draft.in_graph else ():
-        kept = call.func.value if isinstance(call.func, ast.Attribute) and call.args else None
-        if isinstance(kept, (ast.Name, ast.Attribute)) and made_of(draft, kept) & used:
-            if is_one_number(draft, kept):
-                yield kept, call
+    for setting in number_settings.of_variables(draft) if not draft.in_graph else ():
+        kept = setting.kept
+        if isinstance(kept, (ast.Name, ast.Attribute)) and is_one_number(draft, kept):
+            if made_of(draft, kept) & used or is_of_backend(draft, kept):
+                yield setting
+
+
+def is_of_backend(draft: Draft, e: ast.expr) -> bool:
+    """`K.variable(0.0)`, which programs make for the graphs of their models, losses among them."""
+    return any(draft.names.of(c.func) == VARIABLE_OF_BACKEND for c in draft.values.calls(e))
 
 
 def _carried(draft: Draft) -> Iterator[tuple[ast.Name | ast.Attribute, Binding]]:
@@ -138,7 +145,7 @@ def made_by(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
 
 def used_in_losses(draft: Draft) -> set[ast.AST]:
     """What the losses are made of, what layers of this file compute included."""
-    found, todo = set[ast.AST](), [*losses_of(draft), *_weights_given(draft)]
+    found, todo = set[ast.AST](), [*losses_of(draft), *_given_to_keras(draft)]
     while todo and len(found) < _FAR:
         new = [n for n in draft.values.depends(todo) if n not in found]
         found.update(new)
@@ -153,11 +160,13 @@ def used_in_losses(draft: Draft) -> set[ast.AST]:
     return found
 
 
-def _weights_given(draft: Draft) -> Iterator[ast.expr]:
-    """How much each row counts in the loss of a step that Keras takes: `model.train_on_batch(x, y, sample_weight=k * ones)`."""
+def _given_to_keras(draft: Draft) -> Iterator[ast.expr]:
+    """What the loss of a step that Keras takes is made with, beside its model: its rows, and how much each of them counts.
+    `model.train_on_batch([x, k * ones], y, sample_weight=w)`"""
     for fit in draft.sites.fits:
         if fit.method == "train_on_batch":
-            given = (argument(fit.call, "sample_weight", 2), argument(fit.call, "class_weight", 3))
+            names = ("x", "y", "sample_weight", "class_weight")
+            given = (argument(fit.call, name, i) for i, name in enumerate(names))
             yield from (e for e in given if e is not None)
 
 
@@ -371,9 +380,11 @@ def _average(draft: Draft, b: Binding) -> None:
 __all__ = [
     "AVERAGED",
     "DRIFTS",
+    "VARIABLE_OF_BACKEND",
     "VARIABLE_OF_KERAS",
     "WHAT",
     "WHY",
+    "is_of_backend",
     "is_one_number",
     "is_own",
     "keep_alike",

@@ -1,0 +1,46 @@
+"""Numbers that each step moves on by what it has measured, and that later losses are made with: part of G7.
+
+`k = np.clip(k + 0.001 * (real - fake), 0, 1)`: what balances two networks, a multiplier that grows while a bound is broken.
+Each rank takes size() times fewer steps, so one of them moves the number as far as size() steps of one process do."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.rules import steered
+from horovodize.rules.decisions import Counted
+from horovodize.rules.draft import Draft
+from horovodize.rules.mixtures import is_sum, named, stands_for
+
+_WHAT = "Move this as far for the rows that are seen"
+_WHY = "A step stands for size() steps of one process, each of which moves it."
+_BOUNDING = frozenset("clip clip_by_value min max minimum maximum float array constant relu".split())
+
+
+def go_as_far(draft: Draft, kept: str, value: ast.expr, adds: bool | None) -> None:
+    """adds: whether the value is added or taken away; None where it is the next number"""
+    change = value if adds is not None else _added(draft, kept, value)
+    if change is None or any(
+        isinstance(n, ast.expr) and stands_for(draft, n, kept) for n in ast.walk(change)
+    ):
+        return  # nearer to something: a moving average
+    if steered.is_own(draft, change) and draft.decide(change, Counted("G7")):
+        draft.change("G7", change, _WHAT, _WHY, draft.times(change))
+
+
+def _added(draft: Draft, kept: str, value: ast.expr) -> ast.expr | None:
+    """What is added to a number, or taken from it, within bounds: `e` of `max(0.0, k + e)`."""
+    value = named(draft, value)
+    if is_sum(value):
+        if stands_for(draft, value.left, kept):
+            return value.right
+        is_right = isinstance(value.op, ast.Add) and stands_for(draft, value.right, kept)
+        return value.left if is_right else None
+    if isinstance(value, ast.Call) and draft.names.last(value.func) in _BOUNDING:
+        given = [*value.args, *([value.func.value] if isinstance(value.func, ast.Attribute) else [])]
+        found = [e for part in given if (e := _added(draft, kept, part)) is not None]
+        return found[0] if len(found) == 1 else None
+    return None
+
+
+__all__ = ["go_as_far"]
