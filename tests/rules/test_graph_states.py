@@ -50,20 +50,94 @@ def test_sums_that_no_loss_looks_at_are_left() -> None:
 
 
 @pytest.mark.parametrize(
-    "moved",
+    ("moved", "kept"),
     [
-        "tf.assign_add(k, error)",
-        "k.assign_sub(0.1 * error)",
-        "k.assign(k + 0.001 * error)",
-        "tf.assign(k, tf.clip_by_value(k + 0.001 * error, 0, 1))",
-        "tf.assign(k, tf.minimum(tf.add(k, error), 1.0))",
-        "tf.scatter_sub(k, ids, error)",
-        "tf.scatter_nd_add(k, ids, error)",
+        ("tf.assign_add(k, error)", "tf.assign_add(k, hvd.allreduce(error * hvd.size()))"),
+        ("k.assign_sub(0.1 * error)", "k.assign_sub(hvd.allreduce(0.1 * error * hvd.size()))"),
+        ("k.assign(k + 0.001 * error)", "k.assign(hvd.allreduce(k + 0.001 * error * hvd.size()))"),
+        (
+            "tf.assign(k, tf.clip_by_value(k + 0.001 * error, 0, 1))",
+            "tf.assign(k, hvd.allreduce(tf.clip_by_value(k + 0.001 * error * hvd.size(), 0, 1)))",
+        ),
+        (
+            "tf.assign(k, tf.minimum(tf.add(k, error), 1.0))",
+            "tf.assign(k, hvd.allreduce(tf.minimum(tf.add(k, error * hvd.size()), 1.0)))",
+        ),
     ],
 )
-def test_what_the_loss_is_made_with_is_asked_about(moved: str) -> None:
+def test_one_number_that_the_loss_is_made_with_is_averaged_and_moves_as_far(moved: str, kept: str) -> None:
+    (doubt,) = asked(moved)
+    assert "now it is the mean over all ranks" in doubt
+    assert kept in plan_of(HEAD.format("error * k", moved)).text
+
+
+@pytest.mark.parametrize("moved", ["tf.scatter_sub(k, ids, error)", "tf.scatter_nd_add(k, ids, error)"])
+def test_what_else_the_loss_is_made_with_is_asked_about(moved: str) -> None:
     (doubt,) = asked(moved)
     assert doubt.startswith("each rank moves `k` on by its own rows")
+
+
+def test_a_number_that_some_ranks_set_is_asked_about() -> None:
+    """A collective that a rank comes to by its own rows would wait for the others."""
+    program = HEAD.format("error * k", "tf.assign_add(k, error)")
+    by_rows = "sess.run(train, {x: a})\n    if a.mean() > 0:\n        sess.run(moved, {x: a})"
+    (doubt,) = doubts(plan_of(program.replace("sess.run([train, moved], {x: a})", by_rows)), "S2")
+    assert doubt.startswith("each rank moves `k` on by its own rows")
+
+
+FED = """\
+import numpy as np
+import tensorflow as tf
+rows = np.load("x.npy")
+x = tf.placeholder(tf.float32, [None, 4])
+weight = tf.placeholder(tf.float32{shape})
+k = tf.Variable(0.0, trainable=False)
+set_k = k.assign(weight)
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1))) * {used}
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+w = 0.0
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(0, len(rows), 32):
+        found, _ = sess.run([loss, train], {{x: rows[i : i + 32]{fed}}})
+        {more}
+"""
+
+
+@pytest.mark.parametrize("shape", ["", ", []"])
+def test_a_number_that_a_session_is_fed_moves_as_far_and_is_no_networks_state(shape: str) -> None:
+    """The batches were not divided, as if the loss before were what a recurrent network goes on from."""
+    text = plan_of(
+        FED.format(shape=shape, used="weight", fed=", weight: w", more="w = min(1.0, w + 0.01 * found)")
+    ).text
+    assert "for i in shard(range(0, len(rows), 32)):" in text
+    assert "w = mean_over_ranks(min(1.0, w + 0.01 * found * hvd.size()))" in text
+
+
+def test_a_number_that_a_variable_is_set_to_is_averaged() -> None:
+    more = "w = max(0.0, w - 0.01 * found)\n        sess.run(set_k, {{weight: w}})".replace(
+        "{{", "{"
+    ).replace("}}", "}")
+    text = plan_of(FED.format(shape=", []", used="k", fed="", more=more)).text
+    assert "w = mean_over_ranks(max(0.0, w - 0.01 * found * hvd.size()))" in text
+
+
+def test_an_average_that_a_session_is_fed_forgets_as_fast() -> None:
+    more = "w = 0.9 * w + 0.1 * found"
+    text = plan_of(FED.format(shape=", []", used="weight", fed=", weight: w", more=more)).text
+    assert "0.9 ** hvd.size() * w + (1 - 0.9 ** hvd.size()) * found" in text
+
+
+def test_what_a_session_gave_is_averaged_where_it_is_fed_next() -> None:
+    program = FED.format(shape=", []", used="weight", fed=", weight: w", more="pass")
+    text = plan_of(program.replace("found, _ = ", "w, _ = ")).text
+    assert "for i in shard(range(0, len(rows), 32)):" in text
+    assert "        w = mean_over_ranks(w)\n" in text
+
+
+def test_a_number_that_is_only_shown_stays() -> None:
+    more = "w = w + found\n        print(w)"
+    assert "w = w + found\n" in plan_of(FED.format(shape=", []", used="2.0", fed="", more=more)).text
 
 
 @pytest.mark.parametrize(

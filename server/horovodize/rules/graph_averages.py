@@ -33,7 +33,7 @@ def tell(draft: Draft) -> None:
         factor = _shrunk_by(draft, call)
         if factor is None:
             continue
-        if any(counted.is_by_step(draft, run) for run in _runs_of(draft, call)):
+        if any(counted.is_by_step(draft, run) for run in runs_of(draft, call)):
             raise_to_power(draft, factor)
         elif draft.once("mixture", call):
             draft.note("G7", factor, _GOES_ON)
@@ -47,11 +47,12 @@ def _is_of_a_batch(draft: Draft, value: ast.expr) -> bool:
 
 def _is_by_step(draft: Draft, operation: ast.Call) -> bool:
     """Whether sessions run an operation with each divided step, and not otherwise."""
-    runs = _runs_of(draft, operation)
+    runs = runs_of(draft, operation)
     return bool(runs) and all(counted.is_by_step(draft, run) for run in runs)
 
 
-def _runs_of(draft: Draft, operation: ast.Call) -> list[ast.Call]:
+def runs_of(draft: Draft, operation: ast.Call) -> list[ast.Call]:
+    """The runs of sessions that come by an operation of the graph."""
     graph = draft.sites.graph
     return [run for run in graph.all_runs if operation in set(graph.operations(graph.fetches(run)))]
 

@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from horovodize.facts.turn_calls import GRAPH_SOURCES
-from horovodize.rules.draft import Draft
+from horovodize.rules import counted, moved_on, steered
+from horovodize.rules.decisions import Agreed
+from horovodize.rules.draft import HVD, Draft
+from horovodize.rules.graph_averages import runs_of
 from horovodize.rules.graph_gradients import is_gradient
+from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
 _METHODS = ("assign", "assign_add", "assign_sub")
@@ -30,8 +34,6 @@ _BY_HAND = (
     "this trains a variable without an optimizer, by each rank's own rows: the ranks would train different models; use one of "
     "`tf.train`"
 )
-_WHAT = "Keep what the loss is made with the same on all ranks"
-_WHY = "Ranks whose losses are made with other numbers train for other aims."
 _DRIFTS = (
     "each rank moves `{}` on by its own rows, and the loss is made with it: it becomes another number on each rank, and moves "
     "size() times less for the same rows; average what is added with `hvd.allreduce`, and multiply it by `hvd.size()`"
@@ -39,7 +41,7 @@ _DRIFTS = (
 
 
 def apply(draft: Draft) -> None:
-    """Refuses what is trained so; asks about what else the loss is made with."""
+    """Refuses what is trained so; keeps what else the loss is made with alike, or asks about it."""
     moved = list(_moved(draft))
     losses = set(draft.values.depends(_losses(draft), 6000)) if moved else set()
     for call, variable, value in moved:
@@ -51,7 +53,30 @@ def apply(draft: Draft) -> None:
         if any(_is_trained(draft, c) for c in made):
             draft.refuse("HVD006", call, _BY_HAND)
         elif draft.once("moved by rows", call):
-            draft.ask("S2", call, _WHAT, _WHY, _DRIFTS.format(draft.module.text(variable)))
+            _keep_alike(draft, call, variable, value)
+
+
+def _keep_alike(draft: Draft, call: ast.Call, variable: ast.expr, value: ast.expr) -> None:
+    """Averages one number where it is set, if all ranks come to that; asks about more."""
+    runs = runs_of(draft, call)
+    if _is_one_number(draft, call, variable) and runs and all(map(draft.uniform.reached_alike, runs)):
+        draft.decide(value, Agreed("S2"))
+        edits = Edit.around(draft.module.span(value), f"{HVD}.allreduce(", ")")
+        draft.change("S2", call, steered.WHAT, steered.WHY, edits, steered.AVERAGED)
+    else:
+        draft.ask("S2", call, steered.WHAT, steered.WHY, _DRIFTS.format(draft.module.text(variable)))
+
+
+def go_as_far(draft: Draft) -> None:
+    """Lets the numbers that are averaged so move as far with each step as with size() steps of one process: part of G7."""
+    for call, variable, value in _moved(draft):
+        if draft.was(value, Agreed) and any(counted.is_by_step(draft, run) for run in runs_of(draft, call)):
+            adds = None if draft.names.last(call.func) == "assign" else True
+            moved_on.go_as_far(draft, draft.module.text(variable), value, adds, of_rows=True)
+
+
+def _is_one_number(draft: Draft, call: ast.Call, variable: ast.expr) -> bool:
+    return steered.is_one_number(draft, variable) and draft.names.last(call.func) not in _SCATTERING
 
 
 def _moved(draft: Draft) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
@@ -126,4 +151,4 @@ def _losses(draft: Draft) -> Iterator[ast.expr]:
             yield loss
 
 
-__all__ = ["apply"]
+__all__ = ["apply", "go_as_far"]

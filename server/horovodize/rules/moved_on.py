@@ -17,15 +17,24 @@ _WHY = "A step stands for size() steps of one process, each of which moves it."
 _BOUNDING = frozenset("clip clip_by_value min max minimum maximum float array constant relu".split())
 
 
-def go_as_far(draft: Draft, kept: str, value: ast.expr, adds: bool | None) -> None:
-    """adds: whether the value is added or taken away; None where it is the next number"""
+def go_as_far(draft: Draft, kept: str, value: ast.expr, adds: bool | None, *, of_rows: bool = False) -> None:
+    """adds: whether the value is added or taken away; None where it is the next number
+    of_rows: whether that is known to be a rank's own, as what a graph makes of the rows that it is fed"""
     change = value if adds is not None else _added(draft, kept, value)
     if change is None or any(
         isinstance(n, ast.expr) and stands_for(draft, n, kept) for n in ast.walk(change)
     ):
         return  # nearer to something: a moving average
-    if steered.is_own(draft, change) and draft.decide(change, Counted("G7")):
+    if not (of_rows or steered.is_own(draft, change)) or _is_counted(draft, change):
+        return
+    if draft.decide(change, Counted("G7")):
         draft.change("G7", change, _WHAT, _WHY, draft.times(change))
+
+
+def _is_counted(draft: Draft, change: ast.expr) -> bool:
+    """Whether some of it counts the steps of all ranks already, also where names of it are given their values."""
+    made_of = [change, *(o.node for o in draft.values.origins(change))]
+    return any(draft.was(n, Counted) for e in made_of for n in ast.walk(e))
 
 
 def _added(draft: Draft, kept: str, value: ast.expr) -> ast.expr | None:
@@ -36,6 +45,12 @@ def _added(draft: Draft, kept: str, value: ast.expr) -> ast.expr | None:
             return value.right
         is_right = isinstance(value.op, ast.Add) and stands_for(draft, value.right, kept)
         return value.left if is_right else None
+    if (
+        isinstance(value, ast.Call)
+        and draft.names.last(value.func) in ("add", "subtract")
+        and len(value.args) == 2
+    ):
+        return value.args[1] if stands_for(draft, value.args[0], kept) else None
     if isinstance(value, ast.Call) and draft.names.last(value.func) in _BOUNDING:
         given = [*value.args, *([value.func.value] if isinstance(value.func, ast.Attribute) else [])]
         found = [e for part in given if (e := _added(draft, kept, part)) is not None]

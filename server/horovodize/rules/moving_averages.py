@@ -33,6 +33,7 @@ from horovodize.rules import (
     deciding_averages,
     deque_windows,
     graph_averages,
+    graph_states,
     last_items,
     moved_on,
     steered,
@@ -54,6 +55,7 @@ from horovodize.rules.mixtures import (
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins, may_be_none
 from horovodize.rules.target_networks import blended, zipped
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument, says_none
 
 _AVERAGES = (
@@ -91,6 +93,8 @@ def apply(draft: Draft) -> None:
     deque_windows.look_at_as_many(draft)
     last_items.look_at_as_many(draft)
     if draft.in_graph:
+        graph_states.go_as_far(draft)
+        _go_on_by_step(draft, steered.fed_numbers(draft))
         return graph_averages.tell(draft)
     mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
     for kept, value, site in mixed:
@@ -99,17 +103,22 @@ def apply(draft: Draft) -> None:
     for kept, value, adds, site in (*_added(draft), *_changed(draft)):
         if counted.is_by_step(draft, site):
             near(draft, nearing(draft, kept, value, adds=adds), value)
-    for kept, b in list(steered.numbers(draft)):
+    _go_on_by_step(draft, steered.numbers(draft))
+    for setting in list(steered.variables(draft)):
+        if counted.is_by_step(draft, setting.place):
+            operator = setting.binds.operator if setting.binds is not None else None
+            _go_on(draft, ast.unparse(setting.kept), setting.value, operator)
+
+
+def _go_on_by_step(draft: Draft, numbers: Iterator[tuple[str, Binding]]) -> None:
+    """Of numbers that statements carry on: those that each step comes by."""
+    for kept, b in list(numbers):
         if (
             b.value is not None
             and isinstance(b.statement, ast.stmt)
             and counted.is_by_step(draft, b.statement)
         ):
             _go_on(draft, kept, b.value, b.operator)
-    for setting in list(steered.variables(draft)):
-        if counted.is_by_step(draft, setting.place):
-            operator = setting.binds.operator if setting.binds is not None else None
-            _go_on(draft, ast.unparse(setting.kept), setting.value, operator)
 
 
 def _go_on(draft: Draft, kept: str, value: ast.expr, operator: ast.operator | None) -> None:

@@ -7,12 +7,24 @@ averaged where it is set; of anything else only the user knows whether an averag
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import means, number_settings, steering_decisions
 from horovodize.rules.any_rank_test import differing
+from horovodize.rules.carried_numbers import (
+    REDUCING,
+    begins_as,
+    bindings,
+    carries,
+    ever_bound,
+    is_filled,
+    is_number,
+    is_reduced,
+    is_whole,
+    turns_of,
+)
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting
 from horovodize.rules.target_networks import losses_of, made_of
@@ -26,23 +38,10 @@ DRIFTS = (
     "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
 )
 AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
-_FILLED = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like")
-_REDUCING = (
-    "mean",
-    "var",
-    "std",
-    "max",
-    "min",
-    "sum",
-    "reduce_mean",
-    "reduce_std",
-    "reduce_variance",
-    "moments",
-    "cov",
-)
 VARIABLE_OF_KERAS = "tensorflow.keras.Variable"
 VARIABLE_OF_BACKEND = "tensorflow.keras.backend.variable"
-_VARIABLES = ("tensorflow.Variable", VARIABLE_OF_BACKEND, VARIABLE_OF_KERAS)
+_VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", VARIABLE_OF_BACKEND, VARIABLE_OF_KERAS)
+_SETTING = ("assign", "assign_add", "assign_sub", "load")
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -51,11 +50,11 @@ def keep_alike(draft: Draft) -> None:
     games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
     for read, b in [*_carried(draft), *_set_for_later(draft)]:
         text = ast.unparse(read)
-        alone = steering_decisions.deciding(draft, b, _turns(draft, b.statement))
-        if not _begins(draft, b, read, _is_number):
-            if alone and _begins(draft, b, read, _is_whole):
+        alone = steering_decisions.deciding(draft, b, turns_of(draft, b.statement))
+        if not begins_as(draft, b, read, is_number):
+            if alone and begins_as(draft, b, read, is_whole):
                 steering_decisions.decide_alike(draft, b, alone)
-            elif b.value is not None and _begins(draft, b, read, _is_filled):
+            elif b.value is not None and begins_as(draft, b, read, is_filled):
                 _ask_of_statistics(draft, b, b.value, text)
             continue
         if not draft.once("steered", b.statement):
@@ -68,30 +67,41 @@ def keep_alike(draft: Draft) -> None:
 
 def keep_fed_alike(draft: Draft) -> None:
     """The same of numbers that a session is fed beside rows: `{x: rows, w: weight}`, `weight = 0.9 * weight + 0.1 * a / b`."""
+    for text, b in fed_numbers(draft):
+        names = (n for n in ast.walk(b.value or b.statement) if isinstance(n, (ast.Name, ast.Attribute)))
+        is_result = b.value in draft.sites.graph.all_runs  # of a run that is fed the last one
+        if is_result or any(ast.unparse(n) != text and differing(draft, n) for n in names):
+            if draft.once("steered", b.statement):
+                _average(draft, b)
+
+
+def fed_numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
+    """The numbers that sessions are fed and that steps carry on, and where they do."""
     runs = [run.call for run in draft.sites.graph.trainings]
+    runs += [
+        call for call in draft.sites.graph.all_runs if call not in runs and _sets_a_variable(draft, call)
+    ]
     loops = {loop for call in runs for way in draft.drive.ways(call) for f in way for loop in f.loops}
     given = [e for call in runs if (e := draft.facts.steps.feeds.given(call)) is not None]
     dicts = [o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, ast.Dict)]
     fed = {value for d in dicts for value in d.values}
     for read in sorted((e for e in fed if isinstance(e, (ast.Name, ast.Attribute))), key=position):
-        text = ast.unparse(read)
-        for b in _ever_bound(draft, read):
-            if (
-                b.value is None
-                or not _carries(draft, b, read, loops)
-                or not _begins(draft, b, read, _is_number)
-            ):
-                continue
-            names = (n for n in ast.walk(b.value) if isinstance(n, (ast.Name, ast.Attribute)))
-            if any(ast.unparse(n) != text and differing(draft, n) for n in names):
-                if draft.once("steered", b.statement):
-                    _average(draft, b)
+        for b in ever_bound(draft, read):
+            if b.value is not None and carries(draft, b, read, loops):
+                if begins_as(draft, b, read, is_number):
+                    yield ast.unparse(read), b
+
+
+def _sets_a_variable(draft: Draft, run: ast.Call) -> bool:
+    """Whether a session sets a variable, by which later losses may go: `sess.run(set_weight, {w: weight})`."""
+    made = [n for n in draft.values.depends(run.args[:1], 400) if isinstance(n, ast.Call)]
+    return any(draft.names.last(n.func) in _SETTING for n in made)
 
 
 def numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
     """The numbers that later losses are made with and that steps carry on, and where they do."""
     for read, b in _carried(draft):
-        if _begins(draft, b, read, _is_number):
+        if begins_as(draft, b, read, is_number):
             yield ast.unparse(read), b
 
 
@@ -113,8 +123,8 @@ def is_of_backend(draft: Draft, e: ast.expr) -> bool:
 def _carried(draft: Draft) -> Iterator[tuple[ast.Name | ast.Attribute, Binding]]:
     loops = training_loops(draft)
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
-        for b in _bindings(draft, read):
-            if _carries(draft, b, read, loops):
+        for b in bindings(draft, read):
+            if carries(draft, b, read, loops):
                 yield read, b
 
 
@@ -126,9 +136,9 @@ def _set_for_later(draft: Draft) -> Iterator[tuple[ast.Name, Binding]]:
         found = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else ()
         for b in found if len(found) > 1 else ():
             # (Rows or a state that is handed on are no number: their mean over ranks would mean nothing.)
-            is_set = b.kind == "assign" and b.value is not None and _is_reduced(draft, b.value)
-            if is_set and _turns(draft, b.statement) & loops and not _carries(draft, b, read, loops):
-                if isinstance(read, ast.Name) and _begins(draft, b, read, _is_number):
+            is_set = b.kind == "assign" and b.value is not None and is_reduced(draft, b.value)
+            if is_set and turns_of(draft, b.statement) & loops and not carries(draft, b, read, loops):
+                if isinstance(read, ast.Name) and begins_as(draft, b, read, is_number):
                     yield read, b
 
 
@@ -188,7 +198,7 @@ def is_one_number(draft: Draft, variable: ast.expr) -> bool:
     weights = [made for made in calls if draft.names.last(made.func) == "add_weight"]
     return (
         bool(begins or weights)
-        and all(e is not None and _is_number(draft, e) for e in begins)
+        and all(e is not None and is_number(draft, e) for e in begins)
         and all(map(_is_number_of_layer, weights))
     )
 
@@ -199,25 +209,6 @@ def _is_number_of_layer(made: ast.Call) -> bool:
     is_scalar = shape is None or (isinstance(shape, (ast.Tuple, ast.List)) and not shape.elts)
     is_steady = isinstance(begins, ast.Constant) and begins.value in ("zeros", "ones", "zero", "one")
     return is_scalar and is_steady and isinstance(trained, ast.Constant) and trained.value is False
-
-
-def _is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
-    """Whether an expression is a number with a fraction, or a tensor of one."""
-    if isinstance(e, ast.UnaryOp):
-        return _is_number(draft, e.operand, depth)
-    if isinstance(e, ast.Call) and draft.names.last(e.func) in (
-        "array",
-        "constant",
-        "convert_to_tensor",
-        "float",
-        "float32",
-    ):
-        return bool(e.args) and _is_number(draft, e.args[0], depth)
-    if isinstance(e, ast.Constant):
-        return isinstance(e.value, float)
-    origins = draft.values.origins(e) if isinstance(e, (ast.Name, ast.Attribute)) and depth else ()
-    nodes = [o.node for o in origins if not o.path]
-    return bool(nodes) and all(isinstance(n, ast.expr) and _is_number(draft, n, depth - 1) for n in nodes)
 
 
 # ---------------------------------------------------------------------- numbers of Python's
@@ -238,113 +229,16 @@ def _read(draft: Draft) -> set[ast.Name | ast.Attribute]:
     }
 
 
-def _bindings(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
-    if isinstance(read, ast.Attribute):
-        return draft.values.attribute_bindings(read)
-    return list(draft.module.scopes.reaching(read))
-
-
-def _ever_bound(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
-    """The same, of an attribute also what stands before a statement of its function that sets it again."""
-    if not isinstance(read, ast.Attribute):
-        return _bindings(draft, read)
-    homes = draft.values.receiver(read.value)
-    named = draft.module.scopes.attributes.get(read.attr, ())
-    same = [
-        b
-        for b in named
-        if isinstance(b.anchor, ast.Attribute) and draft.values.receiver(b.anchor.value) & homes
-    ]
-    return same or _bindings(draft, read)
-
-
-def _carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: set[Loop]) -> bool:
-    """Whether a statement makes the next number out of the last, from step to step."""
-    if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
-        return False
-    turns = _turns(draft, b.statement)
-    if not turns & loops:  # not the sum of a sequence in one step
-        return False
-    text = ast.unparse(read)
-    return b.kind == "augment" or any(
-        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == text for n in ast.walk(b.value)
-    )
-
-
-def _begins(
-    draft: Draft, b: Binding, read: ast.Name | ast.Attribute, is_such: Callable[[Draft, ast.expr], bool]
-) -> bool:
-    """Whether what a statement carries on begins as something such before the loop."""
-    turns = _turns(draft, b.statement)
-    begins = [o for o in _ever_bound(draft, read) if o is not b and o.value is not None and not o.path]
-    return any(
-        (is_such(draft, o.value) or is_such is _is_number and _gets_fraction(o.value, b))
-        and not _runs_in(draft, o.statement, turns)
-        for o in begins
-        if o.value
-    )
-
-
-def _gets_fraction(first: ast.expr, b: Binding) -> bool:
-    """`mean = 0`, then `mean = 0.99 * mean + 0.01 * found`: no count, though it begins as one."""
-    whole = isinstance(first, ast.Constant) and type(first.value) is int
-    parts = ast.walk(b.value) if whole and b.value is not None else ()
-    return any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
-
-
-def _is_whole(draft: Draft, e: ast.expr) -> bool:
-    """A length, a level: `length = 2`."""
-    nodes = [o.node for o in draft.values.origins(e) if not o.path]
-    return all(isinstance(n, ast.Constant) and type(n.value) is int for n in nodes)
-
-
-def _is_filled(draft: Draft, e: ast.expr) -> bool:
-    """`np.zeros(4)`"""
-    name = (draft.names.of(e.func) or "") if isinstance(e, ast.Call) else ""
-    return name.startswith(("numpy.", "tensorflow.")) and name.rsplit(".", 1)[-1] in _FILLED
-
-
 def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> None:
     """Asks about a running mean, or a variance, that inputs are normalised by: `mean = 0.9 * mean + 0.1 * rows.mean(0)`. Not
     about a state that a network hands on."""
     reduced = any(
-        isinstance(n, ast.Call) and draft.names.last(n.func) in _REDUCING
+        isinstance(n, ast.Call) and draft.names.last(n.func) in REDUCING
         for n in draft.values.depends([value], 400)
     )
     place = draft.syntax.function(b.statement) or draft.module.tree
     if reduced and _by_own_rows(draft, value, name) and draft.once("statistics of rows", place):
         draft.ask("G2", b.statement, WHAT, WHY, DRIFTS)
-
-
-def _is_reduced(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
-    """Whether an expression is seen to be one number, made of a mean or the like: `1 / np.mean(losses)`, `2 * float(loss)`."""
-    if isinstance(e, ast.BinOp):
-        sides = [p for p in (e.left, e.right) if not isinstance(p, ast.Constant)]
-        return bool(sides) and all(_is_reduced(draft, p, depth) for p in sides)
-    if isinstance(e, ast.Call):
-        name = draft.names.last(e.func)
-        whole = len(e.args) == 1 and not e.keywords
-        if whole and (name in _REDUCING or name == "float"):
-            return True
-        inside = whole and name in ("exp", "log", "sqrt", "abs", "tanh")
-        return name == "result" or (inside and _is_reduced(draft, e.args[0], depth))
-    nodes = (
-        [o.node for o in draft.values.origins(e) if not o.path] if isinstance(e, ast.Name) and depth else []
-    )
-    return bool(nodes) and all(isinstance(n, ast.expr) and _is_reduced(draft, n, depth - 1) for n in nodes)
-
-
-def _turns(draft: Draft, statement: ast.AST) -> set[Loop]:
-    """The innermost loops around a statement, of all ways there."""
-    found = (
-        next((loop for frame in way for loop in frame.loops), None) for way in draft.drive.ways(statement)
-    )
-    return {loop for loop in found if loop is not None}
-
-
-def _runs_in(draft: Draft, statement: ast.AST, loops: set[Loop]) -> bool:
-    """Whether a number begins again in each turn of loops."""
-    return any(loop in loops for way in draft.drive.ways(statement) for frame in way for loop in frame.loops)
 
 
 def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
@@ -384,6 +278,7 @@ __all__ = [
     "VARIABLE_OF_KERAS",
     "WHAT",
     "WHY",
+    "fed_numbers",
     "is_of_backend",
     "is_one_number",
     "is_own",

@@ -175,8 +175,28 @@ class CarriedState:
         given = set(_given(statement)) - {"_", *self._counts(statement, step)}
         fed = [a for a in (*step.args[1:], *(k.value for k in step.keywords)) if isinstance(a, ast.expr)]
         fed += self._put_into({n.id for a in fed for n in walk(a) if isinstance(n, ast.Name)}, driver)
+        fed = [e for a in fed for e in self._fed(a)]
         named = (n for n in self.values.depends(fed, 200) if isinstance(n, ast.Name) and n.id in given)
         return any(b.statement is statement for n in named for b in self.module.scopes.reaching(n))
+
+    def _fed(self, e: ast.expr) -> Iterator[ast.expr]:
+        """What a feed dictionary gives, but for numbers: the weight of a loss that follows the losses is no network's state."""
+        dicts = [o.node for o in self.values.origins(e) if isinstance(o.node, ast.Dict)]
+        if not dicts:
+            yield e
+        for d in dicts:
+            yield from (v for k, v in zip(d.keys, d.values, strict=True) if not self._is_number(k, v))
+
+    def _is_number(self, placeholder: ast.expr | None, value: ast.expr) -> bool:
+        """Whether a name that is fed begins as a number, or is fed where one is wanted: `tf.placeholder(tf.float32, [])`. What
+        is computed where it is fed can't be averaged there."""
+        if not isinstance(value, (ast.Name, ast.Attribute)):
+            return False
+        shapes = [argument(c, "shape", 1) for c in self.values.calls(placeholder)] if placeholder else []
+        if shapes and all(isinstance(s, (ast.List, ast.Tuple)) and not s.elts for s in shapes):
+            return True
+        begins = [b.value.value for b in self._bindings(value) if isinstance(b.value, ast.Constant)]
+        return any(type(b) in (int, float) for b in begins)
 
     def _counts(self, statement: ast.Assign, step: ast.Call) -> Iterator[str]:
         """The names that get the number of the step: `_, number = session.run([train, global_step])`"""

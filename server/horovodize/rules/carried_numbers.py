@@ -1,0 +1,160 @@
+"""Numbers that statements carry on from step to step: what they begin as, and where they are made of their last value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from horovodize.rules.draft import Draft
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import Loop
+
+_FILLED = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like")
+REDUCING = (
+    "mean",
+    "var",
+    "std",
+    "max",
+    "min",
+    "sum",
+    "reduce_mean",
+    "reduce_std",
+    "reduce_variance",
+    "moments",
+    "cov",
+)
+
+
+def bindings(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
+    if isinstance(read, ast.Attribute):
+        return draft.values.attribute_bindings(read)
+    return list(draft.module.scopes.reaching(read))
+
+
+def ever_bound(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
+    """The same, of an attribute also what stands before a statement of its function that sets it again."""
+    if not isinstance(read, ast.Attribute):
+        return bindings(draft, read)
+    homes = draft.values.receiver(read.value)
+    named = draft.module.scopes.attributes.get(read.attr, ())
+    same = [
+        b
+        for b in named
+        if isinstance(b.anchor, ast.Attribute) and draft.values.receiver(b.anchor.value) & homes
+    ]
+    return same or bindings(draft, read)
+
+
+def carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: set[Loop]) -> bool:
+    """Whether a statement makes the next number out of the last, from step to step."""
+    if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
+        return False
+    turns = turns_of(draft, b.statement)
+    if not turns & loops:  # not the sum of a sequence in one step
+        return False
+    text = ast.unparse(read)
+    return b.kind == "augment" or any(
+        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == text for n in ast.walk(b.value)
+    )
+
+
+def begins_as(
+    draft: Draft, b: Binding, read: ast.Name | ast.Attribute, is_such: Callable[[Draft, ast.expr], bool]
+) -> bool:
+    """Whether what a statement carries on begins as something such before the loop."""
+    turns = turns_of(draft, b.statement)
+    # (the number that it goes on from may be read in it alone)
+    own = [n for n in ast.walk(b.value) if ast.unparse(n) == ast.unparse(read)] if b.value is not None else []
+    bound = [
+        o for n in (read, *own) if isinstance(n, (ast.Name, ast.Attribute)) for o in ever_bound(draft, n)
+    ]
+    begins = [o for o in bound if o is not b and o.value is not None and not o.path]
+    return any(
+        (is_such(draft, o.value) or is_such is is_number and _gets_fraction(o.value, b))
+        and not _runs_in(draft, o.statement, turns)
+        for o in begins
+        if o.value
+    )
+
+
+def _gets_fraction(first: ast.expr, b: Binding) -> bool:
+    """`mean = 0`, then `mean = 0.99 * mean + 0.01 * found`: no count, though it begins as one."""
+    whole = isinstance(first, ast.Constant) and type(first.value) is int
+    parts = ast.walk(b.value) if whole and b.value is not None else ()
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
+
+
+def is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
+    """Whether an expression is a number with a fraction, or a tensor of one."""
+    if isinstance(e, ast.UnaryOp):
+        return is_number(draft, e.operand, depth)
+    if isinstance(e, ast.Call) and draft.names.last(e.func) in (
+        "array",
+        "constant",
+        "convert_to_tensor",
+        "float",
+        "float32",
+    ):
+        return bool(e.args) and is_number(draft, e.args[0], depth)
+    if isinstance(e, ast.Constant):
+        return isinstance(e.value, float)
+    origins = draft.values.origins(e) if isinstance(e, (ast.Name, ast.Attribute)) and depth else ()
+    nodes = [o.node for o in origins if not o.path]
+    return bool(nodes) and all(isinstance(n, ast.expr) and is_number(draft, n, depth - 1) for n in nodes)
+
+
+def is_whole(draft: Draft, e: ast.expr) -> bool:
+    """A length, a level: `length = 2`."""
+    nodes = [o.node for o in draft.values.origins(e) if not o.path]
+    return all(isinstance(n, ast.Constant) and type(n.value) is int for n in nodes)
+
+
+def is_filled(draft: Draft, e: ast.expr) -> bool:
+    """`np.zeros(4)`"""
+    name = (draft.names.of(e.func) or "") if isinstance(e, ast.Call) else ""
+    return name.startswith(("numpy.", "tensorflow.")) and name.rsplit(".", 1)[-1] in _FILLED
+
+
+def is_reduced(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
+    """Whether an expression is seen to be one number, made of a mean or the like: `1 / np.mean(losses)`, `2 * float(loss)`."""
+    if isinstance(e, ast.BinOp):
+        sides = [p for p in (e.left, e.right) if not isinstance(p, ast.Constant)]
+        return bool(sides) and all(is_reduced(draft, p, depth) for p in sides)
+    if isinstance(e, ast.Call):
+        name = draft.names.last(e.func)
+        whole = len(e.args) == 1 and not e.keywords
+        if whole and (name in REDUCING or name == "float"):
+            return True
+        inside = whole and name in ("exp", "log", "sqrt", "abs", "tanh")
+        return name == "result" or (inside and is_reduced(draft, e.args[0], depth))
+    nodes = (
+        [o.node for o in draft.values.origins(e) if not o.path] if isinstance(e, ast.Name) and depth else []
+    )
+    return bool(nodes) and all(isinstance(n, ast.expr) and is_reduced(draft, n, depth - 1) for n in nodes)
+
+
+def turns_of(draft: Draft, statement: ast.AST) -> set[Loop]:
+    """The innermost loops around a statement, of all ways there."""
+    found = (
+        next((loop for frame in way for loop in frame.loops), None) for way in draft.drive.ways(statement)
+    )
+    return {loop for loop in found if loop is not None}
+
+
+def _runs_in(draft: Draft, statement: ast.AST, loops: set[Loop]) -> bool:
+    """Whether a number begins again in each turn of loops."""
+    return any(loop in loops for way in draft.drive.ways(statement) for frame in way for loop in frame.loops)
+
+
+__all__ = [
+    "REDUCING",
+    "begins_as",
+    "bindings",
+    "carries",
+    "ever_bound",
+    "is_filled",
+    "is_number",
+    "is_reduced",
+    "is_whole",
+    "turns_of",
+]
