@@ -44,6 +44,7 @@ Source         Seed 2.4.1, `apply_gradients`. Errata: the seed binds `z = zip(â€
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -180,7 +181,8 @@ def _collect(
 
 
 def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
-    """Blocks after statements of one list of statements become one, after the last of them."""
+    """Blocks after statements of one list of statements become one, after the last of them. What is sent already wherever a
+    block comes, `if a < b:` another step of the same networks, needs none."""
     merged: list[_Block] = []
     for block in sorted(blocks, key=lambda b: (b.place.statement.lineno, b.place.statement.col_offset)):
         for other in merged:
@@ -190,9 +192,40 @@ def _merged(draft: Draft, blocks: list[_Block]) -> list[_Block]:
                 other.steps += block.steps
                 other.place = _later(other.place, block.place)
                 break
+            if _is_sent_before(draft, other, block):
+                other.steps += block.steps
+                break
         else:
             merged.append(block)
     return merged
+
+
+def _is_sent_before(draft: Draft, first: _Block, second: _Block) -> bool:
+    """Whether a block stands in a statement that follows what sends the same variables, in one list of statements."""
+    if not (
+        first.variables.keys() >= second.variables.keys()
+        and first.optimizers.keys() >= second.optimizers.keys()
+    ):
+        return False
+    if (
+        first.place.frame.function is not second.place.frame.function
+        or first.place.chosen
+        or second.place.chosen
+    ):
+        return False
+    beside = draft.syntax.block(first.place.statement)
+    around = (a for a in draft.syntax.ancestors(second.place.statement) if a in beside)
+    own, then = beside.index(first.place.statement), next((beside.index(a) for a in around), -1)
+    new = {ast.unparse(n) for s in beside[own + 1 : then + 1] for n in ast.walk(s) if _is_bound(n)}
+    sent = [*first.variables, *first.optimizers]
+    return then > own and not any(
+        re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for text in sent for name in new
+    )
+
+
+def _is_bound(n: ast.AST) -> bool:
+    """Whether a name, or an attribute, gets another value there: a model of its own, perhaps."""
+    return isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Store)
 
 
 def _partners(draft: Draft, block: _Block, blocks: list[_Block]) -> Iterator[Copy]:
