@@ -653,3 +653,36 @@ def test_weights_that_are_copied_until_some_step_and_mixed_every_few_after_it_ar
     assert "elif i * hvd.size() % 10 < hvd.size():" in plan.text
     assert "s.assign(0.99 * s + 0.01 * w)" in plan.text
     assert not [n for n in plan.notes if n.rule == "G7"]
+
+
+BEGUN = """\
+kept = {begins}
+def update():
+    global kept
+    weights = model.get_weights()
+    if {test}:
+        kept = weights
+    else:
+        d = 0.99
+        kept = [d * k + (1 - d) * w for k, w in zip(kept, weights)]
+"""
+
+
+@pytest.mark.parametrize(("begins", "test"), [("None", "kept is None"), ("[]", "not kept")])
+def test_an_average_that_begins_with_the_first_step_goes_on_with_each(begins: str, test: str) -> None:
+    """An average that its first step begins was left, in silence: it forgot size() times more slowly."""
+    text = plan_of(HEAD + BEGUN.format(begins=begins, test=test) + LOOP + "    update()\n").text
+    assert "kept = [d ** hvd.size() * k + (1 - d ** hvd.size()) * w for k, w in zip(kept, weights)]" in text
+
+
+@pytest.mark.parametrize(
+    ("begins", "test", "more"),
+    [
+        ("None", "kept is None or loss < 0.1", ""),  # by what a step gives
+        ("[]", "not kept", "    if loss < 0.1:\n        kept.clear()\n"),
+        ("None", "kept is None", "    if loss < 0.1:\n        kept = None\n"),
+    ],
+)
+def test_an_average_that_begins_again_by_what_steps_give_is_left(begins: str, test: str, more: str) -> None:
+    source = HEAD + BEGUN.format(begins=begins, test=test) + LOOP + "    update()\n" + more
+    assert changes(plan_of(source), "G7") == []

@@ -8,12 +8,14 @@ from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.scaled_counts import Scaled
 from horovodize.facts.steps import Feed, arrays_in
 from horovodize.rules import guarded, loop_exits, named_tests, quotients
+from horovodize.rules.carried_numbers import ever_bound
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
 from horovodize.source import Edit
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, FitFeed
+from horovodize.summary.syntax import says_none
 
 _OF_ESTIMATORS = (CounterKind.GLOBAL_STEP, CounterKind.NUMBER)  # the latter of a hook's own
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -281,6 +283,8 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
         return all(_is_flag(draft, part, kept) for part in test.values)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _is_flag(draft, test.operand, kept)
+    if _is_set_once(draft, test):
+        return True
     if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
         sides = [test.left, *test.comparators]
         counts = [c for side in sides if (c := of(draft, side)) is not None]
@@ -306,6 +310,32 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
         if any(b.kind == "item" for b in bound) and _is_one_of_many(draft, n, bound):
             return False
     return True
+
+
+def _is_set_once(draft: Draft, test: ast.expr) -> bool:
+    """`average is None`, `if averages:` of what begins so, and gets its value with the first step: nothing takes that away."""
+    match test:
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute() as kept, ops=[ast.Is() | ast.IsNot()], comparators=[none]
+        ):
+            is_none = says_none(none)
+            begins = [
+                b for b in ever_bound(draft, kept) if is_none and b.value is not None and says_none(b.value)
+            ]
+        case ast.Name() | ast.Attribute() as kept:
+            bound = ever_bound(draft, kept)
+            begins = [b for b in bound if isinstance(b.value, (ast.List, ast.Dict)) and _is_empty(b.value)]
+            calls = draft.sites.method_calls("clear", "pop", "popleft", "popitem", "remove")
+            taken = {ast.unparse(c.func.value) for c in calls if isinstance(c.func, ast.Attribute)}
+            if len(begins) == len(bound) or ast.unparse(kept) in taken:
+                return False
+        case _:
+            return False
+    return bool(begins) and not any(_is_set_again(draft, b) for b in begins)
+
+
+def _is_empty(display: ast.List | ast.Dict) -> bool:
+    return not (display.elts if isinstance(display, ast.List) else display.keys)
 
 
 def _is_set_again(draft: Draft, b: Binding) -> bool:
