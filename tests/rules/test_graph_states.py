@@ -135,6 +135,11 @@ def test_what_a_session_gave_is_averaged_where_it_is_fed_next() -> None:
     assert "        w = mean_over_ranks(w)\n" in text
 
 
+def test_a_number_that_a_session_computes_of_no_rows_stays() -> None:
+    program = FED.format(shape=", []", used="k", fed="", more="w = sess.run(set_k, {weight: w})")
+    assert doubts(plan_of(program), "G2") == []
+
+
 def test_a_number_that_is_only_shown_stays() -> None:
     more = "w = w + found\n        print(w)"
     assert "w = w + found\n" in plan_of(FED.format(shape=", []", used="2.0", fed="", more=more)).text
