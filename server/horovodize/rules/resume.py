@@ -49,6 +49,7 @@ from horovodize.rules import (
     rate_reads,
     read_before,
     restoring,
+    steered,
     told,
 )
 from horovodize.rules.any_rank_test import agree, can_agree, differing
@@ -143,6 +144,8 @@ def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
     counted = [counter.made for counter in draft.facts.counters.stored if counter.made is not None]
     for made in dict.fromkeys([*counted, *_deciding(draft, frames)]):
         _send(draft, made, _AGREE, _WHY_AGREE)
+    for made in _in_losses(draft):
+        _send(draft, made, _AGREE_NUMBER, _WHY_NUMBER)
 
 
 def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
@@ -220,6 +223,13 @@ def _deciding(draft: Draft, frames: Sequence[Frame]) -> list[ast.Call]:
     read = [n for test in tests for n in ast.walk(test) if isinstance(n, (ast.Name, ast.Attribute))]
     found = {made for n in read for made in draft.values.calls(n)}
     return [made for made in numbers if made in found]
+
+
+def _in_losses(draft: Draft) -> list[ast.Call]:
+    """The restored numbers that losses are made with and that training moves on: the balance of two networks."""
+    scalars = draft.facts.kept.scalars
+    moved = (setting.kept for setting in steered.variables(draft)) if scalars else ()
+    return list(dict.fromkeys(c for kept in moved for c in draft.values.calls(kept) if c in scalars))
 
 
 def _agree_on_number(draft: Draft, counter: Counter) -> None:

@@ -69,7 +69,9 @@ def keep_fed_alike(draft: Draft) -> None:
     """The same of numbers that a session is fed beside rows: `{x: rows, w: weight}`, `weight = 0.9 * weight + 0.1 * a / b`."""
     for text, b in fed_numbers(draft):
         names = (n for n in ast.walk(b.value or b.statement) if isinstance(n, (ast.Name, ast.Attribute)))
-        is_result = any(b.value is run.call for run in draft.sites.graph.trainings)  # that is fed the last one
+        is_result = any(
+            b.value is run.call for run in draft.sites.graph.trainings
+        )  # that is fed the last one
         if is_result or any(ast.unparse(n) != text and differing(draft, n) for n in names):
             if draft.once("steered", b.statement):
                 _average(draft, b)

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeGuard
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
+from horovodize.rules.called_there import is_there, said_at
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import OF_MODEL, is_one_variable
@@ -51,23 +52,32 @@ def copies_at(draft: Draft, place: Place, trained: set[str], partners: Sequence[
     """The variables of the copies that training reads or writes, and of the `partners` of what is trained, as they are called
     at a place; without those in `trained`."""
     found: dict[str, None] = {}
+    known = set[ast.AST]()
     whole = tuple(t.removesuffix("variables") for t in trained if t.endswith(".variables"))
     untrained = [*_untrained(draft, place), *partners]
-    for copy, site in (*_copied_models(draft, place), *blended(draft), *untrained):
-        at_place = _said_at(draft, copy, site, place)
-        if at_place is None or not is_plain(at_place) or not _is_there(draft, at_place, place):
+    copies = (*_copied_models(draft, place), *blended(draft), *untrained)
+    said = ((copy, site, e) for copy, site in copies for e in said_at(draft, copy, site, place))
+    for copy, site, at_place in said:
+        if not is_plain(at_place) or not is_there(draft, at_place, place):
             continue
         if isinstance(at_place, ast.Attribute) and at_place.attr in OF_MODEL:
-            at_place = at_place.value
-            text = f"{ast.unparse(at_place)}.variables"
+            text = f"{ast.unparse(at_place.value)}.variables"
         else:
             text = ast.unparse(at_place)
             if is_one_variable(draft, copy):
                 text = f"[{text}]"
         part = (copy, site) in untrained and text.removeprefix("[").startswith(whole)
-        if text not in trained and not part:
+        if text not in trained and not part and not (_made_once(draft, copy) & known):
             found[text] = None
+            known |= _made_once(draft, copy)
     return list(found)
+
+
+def _made_once(draft: Draft, copy: ast.expr) -> set[ast.AST]:
+    """What makes a copy, where that is one call for sure: by it, two names are seen to mean one copy."""
+    model = copy.value if isinstance(copy, ast.Attribute) and copy.attr in OF_MODEL else copy
+    calls: set[ast.AST] = {n for n in made_of(draft, model) if isinstance(n, ast.Call)}
+    return calls if len(calls) == 1 else set()
 
 
 # ---------------------------------------------------------------------- copies
@@ -339,52 +349,3 @@ def is_in_every_turn(draft: Draft, site: ast.AST, place: Place) -> bool:
             if here:
                 return True
     return False
-
-
-# ---------------------------------------------------------------------- where they are called what
-
-
-def _said_at(draft: Draft, e: ast.expr, site: ast.AST, place: Place) -> ast.expr | None:
-    """An expression at a place in a function that leads to it; or where it is a module's name, or of the same instance."""
-    here = place.frame.function
-    for way in draft.drive.ways(site):
-        for depth, frame in enumerate(way):
-            lifted = lift(draft.module, e, way, depth) if frame.function is here else None
-            if lifted is not None and _means_the_same(draft, lifted, place):
-                return lifted
-    root = e
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name):
-        return None
-    scope, visible = (draft.module.scopes.lookup(root.id, at) for at in (root, place.statement))
-    if scope is visible and isinstance(scope, ast.Module):
-        return e
-    owners = [draft.syntax.method_class(f) for f in (draft.syntax.function(root), here)]
-    same = owners[0] is not None and owners[0] is owners[1] and here is not None
-    return e if same and here is not None and root.id == "self" == here.args.args[0].arg else None
-
-
-def _means_the_same(draft: Draft, e: ast.expr, place: Place) -> bool:
-    """Whether the names of an expression are those of the same scopes at a place: not so `w` of `[w - g for w in weights]`."""
-    lookup = draft.module.scopes.lookup
-    names = (n for n in ast.walk(e) if isinstance(n, ast.Name) and n in draft.syntax.parent)
-    return all(lookup(n.id, n) is lookup(n.id, place.statement) for n in names)
-
-
-def _is_there(draft: Draft, e: ast.expr, place: Place) -> bool:
-    """Whether what an expression begins with was bound before the loop of a place."""
-    root = next(n for n in ast.walk(e) if isinstance(n, ast.Name))
-    scope = draft.module.scopes.lookup(root.id, place.statement)
-    bindings = draft.module.scopes.names[scope].get(root.id, []) if scope is not None else []
-    loop = place.loop
-    inside = loop is not None and any(
-        draft.syntax.inside(b.statement, loop) for b in bindings if b.statement is not loop
-    )
-    late = any(getattr(b.statement, "lineno", 0) > place.statement.lineno for b in bindings)
-    local = (
-        scope is draft.syntax.function(place.statement)
-        or scope is draft.module.tree
-        and place.frame.function is None
-    )
-    return bool(bindings) and not inside and not (late and local)
