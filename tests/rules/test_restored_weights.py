@@ -1,4 +1,4 @@
-"""G6: a number that losses are made with, that training moves on, and that a checkpoint keeps, is rank 0's where it is restored."""
+"""G6: a number that losses are made with and that a checkpoint keeps is rank 0's where it is restored."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ IN_TURNS = "for _ in range(5):\n                self.net.train_on_batch(a, a)"
 
 
 def times(**parts: str) -> int:
-    given = dict(before="pass", first=STEP, between="pass", again=STEP) | parts
+    given = {"before": "pass", "first": STEP, "between": "pass", "again": STEP} | parts
     return plan_of(PROGRAM.format(**given)).text.count("hvd.broadcast_variables(")
 
 
