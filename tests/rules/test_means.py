@@ -693,3 +693,19 @@ def test_weights_that_are_kept_by_a_mean_are_kept_together() -> None:
     plan = plan_of(source + turn)
     assert "value = mean_over_ranks(evaluate())" in plan.text
     assert plan.sure, [c.doubt for c in plan.changes if not c.sure]
+
+
+@pytest.mark.parametrize("kept", ["np.full(30, np.inf)", "{}"])
+def test_a_number_that_a_test_compares_twice_is_averaged_twice(kept: str) -> None:
+    """The first time it was a rank's own, which was refused as something that can't be followed."""
+    text = plan_of(
+        "import numpy as np\n"
+        + TAPE
+        + f"h = {kept}\n"
+        + EPOCHS.format(
+            "    h[epoch] = np.mean(losses)\n"
+            "    if epoch > 1 and h[epoch] > h[epoch - 1] and h[epoch - 1] > h[epoch - 2]:\n        break\n"
+        )
+    ).text
+    one, two, three = (f"mean_over_ranks(h[epoch{back}])" for back in ("", " - 1", " - 2"))
+    assert f"    if epoch > 1 and {one} > {two} and {two} > {three}:\n" in text

@@ -74,3 +74,84 @@ def test_a_loop_that_ends_by_how_many_something_holds(put: str) -> None:
     ).text
     assert "    if mean_over_ranks(np.mean(losses)) > 0.5:\n" in text
     assert "    if len(bad) > 3:\n" in text
+
+
+LOSSES = "saved = [tf.Variable(v) for v in model.trainable_variables]\n" + EPOCHS
+BACK = "        for s, v in zip(saved, model.trainable_variables):\n            v.assign(s)\n"
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        BACK,
+        "        [v.assign(s) for s, v in zip(saved, model.trainable_variables)]\n",
+        "        model.trainable_variables[0].assign_add(saved[0])\n",
+        "        for v in opt.variables():\n            v.assign(tf.zeros_like(v))\n",
+    ],
+)
+def test_variables_are_set_back_on_all_ranks_together(done: str) -> None:
+    """Each rank went back by its own losses, and their weights parted: nothing was said."""
+    source = "import numpy as np\n" + TAPE + LOSSES.format("    if np.mean(losses) > best:\n" + done)
+    assert "    if mean_over_ranks(np.mean(losses)) > best:\n" in plan_of(source).text
+
+
+def test_variables_that_are_passed_over_by_some_ranks() -> None:
+    turn = "    if np.mean(losses) > 0.5:\n        continue\n" + BACK.replace("        ", "    ", 1)
+    turn = turn.replace("            v.assign(s)", "        v.assign(0.9 * v)")
+    source = "import numpy as np\n" + TAPE + LOSSES.format(turn)
+    assert "    if mean_over_ranks(np.mean(losses)) > 0.5:\n" in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        "lowest.assign(np.mean(losses))",
+        "moving.assign(0.9 * moving + 0.1 * np.mean(losses))",
+        "count.assign_add(1)",
+    ],
+)
+def test_variables_that_no_step_trains_are_set_by_each(done: str) -> None:
+    kept = "lowest, moving, count = tf.Variable(9.0), tf.Variable(0.0), tf.Variable(0)\n"
+    source = (
+        "import numpy as np\n"
+        + TAPE
+        + kept
+        + EPOCHS.format(f"    if np.mean(losses) > 0.5:\n        {done}\n")
+    )
+    plan = plan_of(source)
+    assert "    if np.mean(losses) > 0.5:\n" in plan.text
+    assert plan.sure
+
+
+def test_variables_are_set_back_by_what_is_the_same_on_all_ranks() -> None:
+    source = "import numpy as np\n" + TAPE + LOSSES.format("    if epoch % 3 == 2:\n" + BACK)
+    assert "    if epoch % 3 == 2:\n" in plan_of(source).text
+
+
+LOWERING = """\
+def lower(optimizer, by=0.5):
+    optimizer.learning_rate.assign(optimizer.learning_rate * by)
+def again():
+    lower(opt)
+def back():
+    model.set_weights(kept)
+def show():
+    scores.append(model.get_weights()[0].mean())
+scores, kept = [], model.get_weights()
+"""
+
+
+@pytest.mark.parametrize("done", ["lower(opt)", "again()", "back()"])
+def test_what_a_function_changes_is_changed_on_all_ranks_together(done: str) -> None:
+    """It was refused, as something that can't be followed."""
+    turn = f"    if np.mean(losses) < best:\n        best = np.mean(losses)\n    else:\n        {done}\n"
+    source = "import numpy as np\n" + TAPE + LOWERING + EPOCHS.format(turn)
+    assert "    if mean_over_ranks(np.mean(losses)) < best:\n" in plan_of(source).text
+
+
+@pytest.mark.parametrize("done", ["show()", "print(lower)", "changing = lower"])
+def test_functions_that_change_nothing_are_called_by_each(done: str) -> None:
+    turn = f"    if np.mean(losses) > 0.5:\n        {done}\n"
+    source = "import numpy as np\n" + TAPE + LOWERING + EPOCHS.format(turn)
+    assert "any_rank(" not in plan_of(source).text
+    assert "mean_over_ranks(" not in plan_of(source).text

@@ -29,7 +29,7 @@ _OWN_FACTOR = (
     "the gradients are averaged over all ranks before they are changed here by what each rank computes of its own, so the "
     "weights would differ between ranks; put it into the loss"
 )
-_ASSIGNS = ("assign", "assign_add", "assign_sub")
+ASSIGNS = ("assign", "assign_add", "assign_sub")
 
 
 def keep_alike(draft: Draft) -> None:
@@ -121,7 +121,7 @@ def _set_by_hand(draft: Draft) -> Iterator[ast.Call]:
     loops = {
         loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
     }
-    for call in draft.sites.method_calls(*_ASSIGNS, "set_weights"):
+    for call in draft.sites.method_calls(*ASSIGNS, "set_weights"):
         assert isinstance(call.func, ast.Attribute)
         if call in by_hand or not call.args or not is_trained(draft, call.func.value, trained):
             continue

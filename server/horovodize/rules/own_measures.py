@@ -41,8 +41,10 @@ def measured_in(
 
     number: whether the expression is one"""
     found, behind = set[Measured](), seen
-    done = set[str]()
+    done, read_here = set[str](), set[str]()
     for leaf, counts in sorted(leaves(draft, e, number), key=lambda of: not of[1]):
+        if counts and ast.unparse(leaf) in read_here:
+            found.add(leaf)  # each of the two of `h[n] > h[n - 1] and h[n - 1] > h[n - 2]`
         if ast.unparse(leaf) in done or not differing(draft, leaf):
             continue  # `last` of `last and mean < last` is a number, as the other one says
         seen = set(behind)  # a number that is averaged where another part reads it, isn't here
@@ -75,6 +77,7 @@ def measured_in(
             return None
         found |= of_leaf
         done.add(ast.unparse(leaf))
+        read_here |= {ast.unparse(leaf)} if leaf in of_leaf else set()
     return found
 
 

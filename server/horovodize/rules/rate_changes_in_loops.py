@@ -15,6 +15,7 @@ from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import deciding_averages, means, rates_by_step, resume, set_together
+from horovodize.rules.after_averaging import ASSIGNS, base, is_trained
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
@@ -61,9 +62,9 @@ def keep_hooks_alike(draft: Draft, sites: set[ast.AST]) -> None:
 
 def _keep_alike(draft: Draft, decision: ast.If, fed: set[str]) -> None:
     """Lets all ranks decide alike where something under an `if` changes a setting of training."""
-    inside = [] if draft.drive.in_traced(decision) else [*_inside(decision), *_passed_over(draft, decision)]
+    inside = [] if draft.drive.in_traced(decision) else _done_by(draft, decision)
     if not any(_sets(draft, n, fed) for n in inside) and not (
-        any(_sets_weights(n) for n in inside) and _is_measured(draft, decision.test)
+        any(_sets_weights(draft, n) for n in inside) and _is_measured(draft, decision.test)
     ):
         return
     resume.agree_on_restored(draft, decision.test)
@@ -136,6 +137,30 @@ def _inside(root: ast.AST) -> list[ast.AST]:
     return found
 
 
+def _done_by(draft: Draft, decision: ast.If) -> list[ast.AST]:
+    """What runs or doesn't by a decision, also in functions that are called there: `lower_rate()`."""
+    found = [*_inside(decision), *_passed_over(draft, decision)]
+    called, seen = [n for n in found if isinstance(n, ast.Call)], set[ast.AST]()
+    while called:
+        callee = draft.values.callee(called.pop())
+        if isinstance(callee, CALLABLES) and callee not in seen and not _takes_steps(draft, callee):
+            seen.add(callee)
+            more = _inside(callee)
+            found += more
+            called += [n for n in more if isinstance(n, ast.Call)]
+    return found
+
+
+def _takes_steps(draft: Draft, function: ast.AST) -> bool:
+    """Whether a function is on the way to a step: what decides that it's called is looked at as one that takes steps."""
+    return any(
+        draft.syntax.inside(frame.node, function)
+        for update in draft.sites.updates
+        for way in draft.drive.ways(update.call)
+        for frame in way
+    )
+
+
 def _passed_over(draft: Draft, decision: ast.If) -> list[ast.AST]:
     """What does not run where a decision ends a function or a turn: `if mean < best: return`, and what comes after it."""
     ends = {type(n) for n in _inside(decision)} & {ast.Return, ast.Continue}
@@ -181,11 +206,24 @@ def _parts(target: ast.expr) -> list[ast.expr]:
     return list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
-def _sets_weights(n: ast.AST) -> bool:
-    """Whether something sets weights, or which of them are trained."""
+def _sets_weights(draft: Draft, n: ast.AST) -> bool:
+    """Whether something sets weights, what an optimizer keeps of them, or which of them are trained."""
     if isinstance(n, ast.Assign):
         return any(isinstance(t, ast.Attribute) and t.attr == "trainable" for t in n.targets)
-    return isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in _WEIGHTS
+    if not isinstance(n, ast.Call) or not isinstance(n.func, ast.Attribute):
+        return False
+    return n.func.attr in _WEIGHTS or (n.func.attr in ASSIGNS and _is_trained(draft, n))
+
+
+def _is_trained(draft: Draft, assigns: ast.Call) -> bool:
+    """Whether a variable is set that steps train, or one of the optimizer's, but not by a step itself."""
+    if draft.in_graph or any(assigns in step.calls for step in draft.sites.hand_updates):
+        return False
+    assert isinstance(assigns.func, ast.Attribute)
+    updates = draft.sites.updates
+    trained = {ast.unparse(base(v)) for u in updates for v in u.variables}
+    trained |= {ast.unparse(u.call.func.value) for u in updates if isinstance(u.call.func, ast.Attribute)}
+    return not _is_rate(assigns.func.value) and is_trained(draft, assigns.func.value, trained)
 
 
 def _is_measured(draft: Draft, test: ast.expr) -> bool:
