@@ -79,3 +79,73 @@ def test_gradients_that_are_gathered_count_fewer_steps() -> None:
     made = plan_of(seldom)
     assert "iterations.assign" not in made.text
     assert any(SAID in note.message for note in made.notes)
+
+
+BY_HAND = PROGRAM.format(rate="0.01", beside="", restore="{restore}").replace(
+    "    if step >= 1000:\n", "    if {end}:\n"
+)
+BY_HAND = BY_HAND.replace("\nfor x, y in", "\n{start}\nfor x, y in")
+
+
+@pytest.mark.parametrize(
+    ("end", "start", "restore", "said"),
+    [
+        ("opt.iterations >= 1000", "", "ck.restore(manager.latest_checkpoint)", True),
+        ("opt.iterations >= 1000", "", "manager.restore_or_initialize()", True),
+        ("step > 9", "epoch = int(opt.iterations) // 50", "ck.restore(manager.latest_checkpoint)", True),
+        ("opt.iterations >= 1000", "", "", False),  # each run begins at 0
+        ("step >= 1000", "", "ck.restore(manager.latest_checkpoint)", False),
+        ("step >= 1000", "print(int(opt.iterations))", "ck.restore(manager.latest_checkpoint)", False),
+    ],
+)
+def test_it_is_said_where_training_ends_or_begins_by_it(
+    end: str, start: str, restore: str, said: bool
+) -> None:
+    plan = plan_of(BY_HAND.format(end=end, start=start, restore=restore))
+    assert any(SAID in note.message for note in plan.notes) is said
+
+
+OPEN = BY_HAND.replace("for x, y in", "rows = iter(").replace(
+    ".batch(4):", ".batch(4))\nwhile {end}:\n    x, y = next(rows)"
+)
+OPEN = OPEN.replace("    if {end}:\n        break\n", "")
+
+
+@pytest.mark.parametrize(
+    "restore", ["ck.restore(manager.latest_checkpoint)", "manager.restore_or_initialize()"]
+)
+def test_it_is_said_of_a_loop_that_ends_by_it(restore: str) -> None:
+    plan = plan_of(OPEN.format(end="opt.iterations < 1000", start="", restore=restore))
+    assert any(SAID in note.message for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("counter", "interval", "became"),
+    [
+        ("opt.iterations", "50", "max(1, 50 // hvd.size())"),
+        ("step", "50", "max(1, 50 // hvd.size())"),
+        ("opt.iterations", "1", "1"),
+        ("opt.iterations", "None", "None"),
+        ("written", "50", "50"),  # counts something else
+    ],
+)
+def test_a_manager_saves_as_often_for_the_rows_that_are_seen(
+    counter: str, interval: str, became: str
+) -> None:
+    """It went by a rank's steps, and saved size() times more seldom."""
+    source = PROGRAM.format(rate="0.01", beside="", restore="written = tf.Variable(0)")
+    source = source.replace(
+        '(ck, "ck", 3)', f'(ck, "ck", 3, step_counter={counter}, checkpoint_interval={interval})'
+    )
+    source = source.replace("manager = ", "written = tf.Variable(0)\nmanager = ")
+    assert f"checkpoint_interval={became})" in plan_of(source).text
+
+
+def test_a_manager_by_a_count_of_all_ranks_is_left() -> None:
+    source = PROGRAM.format(
+        rate="0.01", beside=", step=step", restore="ck.restore(manager.latest_checkpoint)"
+    )
+    source = source.replace('(ck, "ck", 3)', '(ck, "ck", 3, step_counter=step, checkpoint_interval=50)')
+    text = plan_of(source).text
+    assert "step.assign_add(hvd.size())" in text
+    assert "checkpoint_interval=50)" in text

@@ -14,7 +14,7 @@ from horovodize.summary.syntax import argument
 CHECKPOINTS = ("tensorflow.train.Checkpoint", "tensorflow.compat.v1.train.Checkpoint")
 _MANAGERS = ("tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.CheckpointManager")
 VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
-_RESTORING = ("restore", "restore_or_initialize", "read")
+RESTORING = ("restore", "restore_or_initialize", "read")
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 INFINITE = ("numpy.inf", "numpy.Inf", "math.inf", "numpy.infty")
 
@@ -34,7 +34,7 @@ class Kept:
     @cached_property
     def restored(self) -> set[ast.AST]:
         """What objects are made by that a checkpoint holds and that is read from files."""
-        if not self.sites.method_calls(*_RESTORING):
+        if not self.sites.method_calls(*RESTORING):
             return set()
         return {o.node for e in self.all for o in self.values.origins(e)}
 
@@ -77,7 +77,7 @@ class Kept:
         """(what restores a variable, what the variable is called there), for each way to a `restore` of it."""
         for checkpoint in self.module.calls_of(*CHECKPOINTS):
             held = [(name, e) for name, e in self._held(checkpoint) if made in self.values.calls(e)]
-            for call in self.sites.method_calls(*_RESTORING) if held else ():
+            for call in self.sites.method_calls(*RESTORING) if held else ():
                 assert isinstance(call.func, ast.Attribute)
                 restoring = ast.unparse(call.func.value)
                 by = set(self.values.calls(call.func.value))

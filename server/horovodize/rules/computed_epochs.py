@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.answers import Varies
 from horovodize.facts.counter_kinds import Counter, CounterKind
-from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules import counted
+from horovodize.rules import counted, restored_iterations
 from horovodize.rules.draft import Draft
 from horovodize.summary.feeding import Kind
 
-STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
 _EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
@@ -29,8 +26,7 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
         return
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return
-    if not draft.syntax.loops(ratio) and _is_restored(draft, ratio.left):
-        draft.note("G6", ratio, STORED)
+    restored_iterations.tell(draft, "G6", ratio, ratio.left)
     if isinstance(ratio.op, ast.FloorDiv) and _leaves_out_the_rest(draft, counter, ratio.right):
         edits = counted.over_ranks(draft, ratio.right, "G6")
         if edits:
@@ -39,11 +35,6 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
     draft.change(
         "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left, "G6"), decision=Decision.COUNTED
     )
-
-
-def _is_restored(draft: Draft, count: ast.expr) -> bool:
-    """Whether an earlier run may have counted it, before the first step of this one."""
-    return any(isinstance(r, Varies) and r.kind is Source.FILES for r in draft.facts.uniform.reasons(count))
 
 
 def _leaves_out_the_rest(draft: Draft, counter: Counter, steps: ast.expr) -> bool:
@@ -72,4 +63,4 @@ def _is_whole_number(draft: Draft, node: ast.AST) -> bool:
             return False
 
 
-__all__ = ["STORED", "compute"]
+__all__ = ["compute"]

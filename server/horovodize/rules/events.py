@@ -65,6 +65,7 @@ from horovodize.rules import (
     offsets,
     optimizer_settings,
     remainders,
+    restored_iterations,
     scales,
     steps_taken_back,
     strides,
@@ -405,6 +406,7 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     divided = [_over_ranks(draft, test, b, exact) for b in later]
     edits, doubt = [e for made, _ in divided for e in made], next((d for _, d in divided if d), "")
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
+    restored_iterations.tell(draft, "G5", test, number)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages.keep_of_event(draft, test, bounds[0])
 

@@ -30,7 +30,7 @@ def divide(draft: Draft, call: ast.Call, name: str) -> None:
             or (known is not None and known <= 1)
         ):
             continue
-        if _is_a_word(draft, steps) or not counted.is_whole(draft, steps):
+        if _is_a_word(draft, steps) or not counted.is_whole(draft, steps) or _counts_all(draft, call):
             continue
         draft.change(
             "G5",
@@ -49,12 +49,21 @@ def _is_a_word(draft: Draft, e: ast.expr) -> bool:
     )
 
 
+def _counts_all(draft: Draft, call: ast.Call) -> bool:
+    """Whether something counts by a number of the program's own that isn't a rank's steps."""
+    counter = (
+        argument(call, "step_counter", 5) if draft.names.last(call.func) == "CheckpointManager" else None
+    )
+    return counter is not None and counted.of(draft, counter) is None
+
+
 _SAVED = (("save_steps", 2),)
 _AVERAGED = (("start_averaging", 1), ("average_period", 2))
 _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "ModelCheckpoint": (("save_freq", None),),
     "BackupAndRestore": (("save_freq", 1),),
     "TensorBoard": (("update_freq", None),),
+    "CheckpointManager": (("checkpoint_interval", 6),),
     "CheckpointSaverHook": _SAVED,
     "SummarySaverHook": (("save_steps", 0),),
     "ProfilerHook": (("save_steps", 0),),

@@ -19,9 +19,9 @@ from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.facts.turn_uses import Uses
 from horovodize.plan import Decision
 from horovodize.rules import counted, own_numbers, resume
-from horovodize.rules.computed_epochs import STORED
 from horovodize.rules.decisions import OfAll, Shared, Strided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
+from horovodize.rules.restored_iterations import STORED
 from horovodize.rules.shares import WHY, feeding
 from horovodize.source import Edit, Span
 from horovodize.source.edits import Move

@@ -14,7 +14,6 @@ from horovodize.facts.restored_numbers import RESUMING
 from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
 from horovodize.rules import averages, counted, nested, numbered_on, own_numbers, resume, strong
-from horovodize.rules.computed_epochs import STORED
 from horovodize.rules.decisions import (
     Amount,
     Decided,
@@ -28,6 +27,7 @@ from horovodize.rules.decisions import (
 )
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.guards import outputs_of
+from horovodize.rules.restored_iterations import STORED
 from horovodize.rules.shares import DIVIDE_STEPS, PLENTY, WHY, change_count, counts_a_share, feeding, wrap
 from horovodize.rules.unseen_counts import is_shown
 from horovodize.source import Edit

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.counter_kinds import Counter
+from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.rules import counted, restoring
 from horovodize.rules.decisions import Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.strong import Scaling, scaling, sites_of
 from horovodize.summary.syntax import argument
 
+STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
 _WHAT = "Go on where the schedule was, on any number of ranks"
 _WHY = "An optimizer counts a rank's steps, so with other ranks its rate would go on from another place of the schedule."
 _SAID = (
@@ -49,6 +50,22 @@ def apply(draft: Draft) -> None:
                 draft.note("G6", kept, _SAID)
 
 
+def tell(draft: Draft, rule: str, at: ast.AST, number: ast.expr) -> None:
+    """Says that a number is a rank's steps, where training ends or begins by it and a checkpoint gives it back."""
+    counter = draft.facts.counters.of(number)
+    if counter is None or counter.kind is not CounterKind.ITERATIONS:
+        return
+    if not draft.facts.kept.restored and not _comes_with_model(draft, number):
+        return
+    if next(_scheduled(draft), None) is None:  # said of these already, or set to the number of all ranks
+        draft.note(rule, at, STORED)
+
+
+def _comes_with_model(draft: Draft, number: ast.expr) -> bool:
+    counts = (n for n in draft.values.depends([number], 100) if isinstance(n, ast.Attribute))
+    return any(n.attr == "iterations" and draft.facts.kept.comes_with_model(n.value) for n in counts)
+
+
 def _scheduled(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
     """The optimizers that checkpoints keep and that a schedule by a rank's steps gives the rate, with where they are made."""
     for kept in draft.facts.kept.all:
@@ -77,3 +94,6 @@ def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
         for p in places
     ]
     return tests[0] == tests[1] and draft.was(places[0], Strided) and counted.is_by_step(draft, places[0])
+
+
+__all__ = ["STORED", "apply", "tell"]
