@@ -709,3 +709,20 @@ def test_a_number_that_a_test_compares_twice_is_averaged_twice(kept: str) -> Non
     ).text
     one, two, three = (f"mean_over_ranks(h[epoch{back}])" for back in ("", " - 1", " - 2"))
     assert f"    if epoch > 1 and {one} > {two} and {two} > {three}:\n" in text
+
+
+@pytest.mark.parametrize(
+    "defined",
+    [
+        "def is_better(mean, best):\n    return best is None or mean < best\n",
+        "def is_better(mean, best, by=0.01):\n    if best is None:\n        return True\n    return mean < best - by\n",
+    ],
+)
+def test_the_best_so_far_that_a_function_compares_may_be_none(defined: str) -> None:
+    """`is_better(mean, mean_over_ranks(best))` failed in the first epoch, where there is none."""
+    loop = EPOCHS.replace("best, bad = 1e9, 0", "best, bad = None, 0").format(
+        "    mean = np.mean(losses)\n    if is_better(mean, best):\n        best, bad = mean, 0\n"
+        "    else:\n        bad += 1\n        if bad == 3:\n            break\n"
+    )
+    text = plan_of("import numpy as np\n" + TAPE + defined + loop).text
+    assert "    mean = mean_over_ranks(np.mean(losses))\n    if is_better(mean, best):\n" in text

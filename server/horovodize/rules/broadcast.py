@@ -48,7 +48,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import first_answers, kept_weights, keras_session, layer_state, memories, statistics
+from horovodize.rules import (
+    first_answers,
+    kept_weights,
+    keras_session,
+    layer_state,
+    memories,
+    statistics,
+    steering_flags,
+)
 from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.drifting import ask_of_drifting
@@ -127,6 +135,7 @@ def apply(draft: Draft) -> None:
         else:
             _write(draft, block)
     keep_alike(draft)
+    steering_flags.keep_alike(draft)
     kept_weights.begin_alike(draft)
     first_answers.agree(draft, "G2")
     memories.ask(draft)

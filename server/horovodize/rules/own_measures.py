@@ -40,9 +40,16 @@ def measured_in(
     `best = mean` and `bad += 1` under a test of it; `total` itself where it is added up. None where it is anything else.
 
     number: whether the expression is one"""
+    return _measured_of(draft, leaves(draft, e, number), seen)
+
+
+def _measured_of(
+    draft: Draft, computed_with: list[tuple[ast.expr, bool]], seen: set[ast.AST]
+) -> set[Measured] | None:
+    """The same of the values that one expression computes with, or several, and whether each is a number."""
     found, behind = set[Measured](), seen
     done, read_here = set[str](), set[str]()
-    for leaf, counts in sorted(leaves(draft, e, number), key=lambda of: not of[1]):
+    for leaf, counts in sorted(computed_with, key=lambda of: not of[1]):
         if counts and ast.unparse(leaf) in read_here:
             found.add(leaf)  # each of the two of `h[n] > h[n - 1] and h[n - 1] > h[n - 2]`
         if ast.unparse(leaf) in done or not differing(draft, leaf):
@@ -88,20 +95,17 @@ def _answered(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | 
     given = [value for f in run if isinstance(f, CALLABLES) for value in draft.values.returned(f)]
     if isinstance(e, ast.Attribute):
         given = draft.values.read_by(e)
-    found = set[Measured]()
+    computed_with = list[tuple[ast.expr, bool]]()
     for value in given:
         if value in seen:
-            return None
+            continue  # it decides by what is kept of an earlier answer, `best` of `is_better(mean, best)`
         seen.add(value)
         tests = [test for test, _ in draft.syntax.conditions(value)]
         if not all(isinstance(test, ast.If) for test in tests):
             return None
         for n in (value, *(test.test for test in tests if isinstance(test, ast.If))):
-            part = measured_in(draft, n, seen)
-            if part is None:
-                return None
-            found |= part
-    return found if given else None
+            computed_with += leaves(draft, n, False)
+    return _measured_of(draft, computed_with, seen) if given else None
 
 
 def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | None:

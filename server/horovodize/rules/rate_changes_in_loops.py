@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.rules import deciding_averages, means, rates_by_step, resume, set_together
+from horovodize.rules import chosen_for_steps, deciding_averages, means, rates_by_step, resume, set_together
 from horovodize.rules.after_averaging import ASSIGNS, base, is_trained
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
@@ -64,7 +64,8 @@ def _keep_alike(draft: Draft, decision: ast.If, fed: set[str]) -> None:
     """Lets all ranks decide alike where something under an `if` changes a setting of training."""
     inside = [] if draft.drive.in_traced(decision) else _done_by(draft, decision)
     if not any(_sets(draft, n, fed) for n in inside) and not (
-        any(_sets_weights(draft, n) for n in inside) and _is_measured(draft, decision.test)
+        any(_sets_weights(draft, n) or _chooses(draft, n) for n in inside)
+        and _is_measured(draft, decision.test)
     ):
         return
     resume.agree_on_restored(draft, decision.test)
@@ -213,6 +214,14 @@ def _sets_weights(draft: Draft, n: ast.AST) -> bool:
     if not isinstance(n, ast.Call) or not isinstance(n.func, ast.Attribute):
         return False
     return n.func.attr in _WEIGHTS or (n.func.attr in ASSIGNS and _is_trained(draft, n))
+
+
+def _chooses(draft: Draft, n: ast.AST) -> bool:
+    """Whether another optimizer, or another network, is set for later steps: `opt = fine`."""
+    if not isinstance(n, ast.Assign) or draft.in_graph:
+        return False
+    read = chosen_for_steps.chosen(draft)
+    return any(chosen_for_steps.is_chosen(draft, t, read) for part in n.targets for t in _parts(part))
 
 
 def _is_trained(draft: Draft, assigns: ast.Call) -> bool:
