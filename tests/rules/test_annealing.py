@@ -528,3 +528,71 @@ def test_a_part_of_an_epoch_by_a_ranks_own_length_is_right_in_a_functions_argume
     assert "weight = ramp(epoch + i / per_epoch, 3)\n" in text
     text = plan_of(TF + RAMP.format(steps="480 // 10")).text
     assert "weight = ramp(epoch + i * hvd.size() / per_epoch, 3)\n" in text
+
+
+FORCED = """\
+import random
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+class Trainer:
+    def __init__(self):
+        self.share = 1.0
+    def forced(self):
+        return random.random() < self.share
+    def step(self, x, y):
+        {drawn}
+        with tf.GradientTape() as tape:
+            h = model(x + y) if {used} else model(x)
+            loss = tf.reduce_mean((h - y) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        {inside}
+    def look(self):
+        if random.random() < self.share:
+            print("look")
+    def run(self):
+        for epoch in range(9):
+            for x, y in ds:
+                self.step(x, y)
+                {turn}
+            {after}
+Trainer().run()
+"""
+FALLS = "self.share = max(0.1, self.share * 0.98)"
+
+
+def forced(drawn: str, used: str, **fallen: str) -> str:
+    places = {"inside": "pass", "turn": "pass", "after": "pass", **fallen}
+    return plan_of(FORCED.format(drawn=drawn, used=used, **places)).text
+
+
+@pytest.mark.parametrize(
+    ("drawn", "used"),
+    [
+        ("force = random.random() < self.share", "force"),
+        ("force = np.random.rand() < self.share", "force"),
+        ("force = self.forced()", "force"),
+        ("pass", "random.random() < self.share"),
+        ("force = y is not None and random.random() < self.share", "force"),
+    ],
+)
+@pytest.mark.parametrize("where", ["inside", "turn"])
+def test_how_often_a_draw_lets_steps_be_given_something_else(drawn: str, used: str, where: str) -> None:
+    """Only what an `if` of the loop itself compared with a draw was seen."""
+    assert "max(0.1, self.share * 0.98 ** hvd.size())" in forced(drawn, used, **{where: FALLS})
+
+
+@pytest.mark.parametrize(
+    ("drawn", "used", "fallen"),
+    [
+        ("force = random.random() < self.share", "force", {"after": FALLS}),  # with each epoch
+        ("force = random.random() < 0.5", "force", {"turn": FALLS}),
+        ("pass", "True", {"after": f"self.look()\n            {FALLS}"}),
+    ],
+)
+def test_what_falls_with_epochs_or_nothing_draws_by_stays(
+    drawn: str, used: str, fallen: dict[str, str]
+) -> None:
+    assert FALLS in forced(drawn, used, **fallen)

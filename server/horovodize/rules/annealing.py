@@ -35,7 +35,7 @@ from horovodize.rules.number_settings import Setting
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
@@ -286,15 +286,27 @@ def _tell_drawing(draft: Draft, read: ast.expr) -> None:
 
 
 def _chances(draft: Draft, driver: Driver) -> Iterator[ast.expr]:
-    """What a draw is compared with in a loop: `if np.random.rand() < eps:`, how often a step is given something else."""
+    """What a draw is compared with in each turn of a loop: `if np.random.rand() < eps:`, `forced = random() < share`. How often
+    a step is given something else goes by it."""
     draws = draft.uniform.draws
-    for n in (n for s in driver.loop.body for n in ast.walk(s)):
-        test = n.test if isinstance(n, (ast.If, ast.IfExp)) else None
+    for test in _run_each_turn(draft, driver):
         if not isinstance(test, ast.Compare) or len(test.ops) > 1:
             continue
         sides = (test.left, test.comparators[0])
         drawn = [isinstance(e, ast.Call) and draws.draws(e) for e in sides]
         yield from (e for e, other in zip(sides, reversed(drawn), strict=True) if other)
+
+
+def _run_each_turn(draft: Draft, driver: Driver) -> Iterator[ast.AST]:
+    """What stands in a loop, in the functions on the way from it to its steps, and in those that either calls."""
+    home = draft.syntax.function(driver.loop)
+    frames = (f.node for step in driver.steps for way in draft.drive.ways(step) for f in way)
+    around = {f for f in map(draft.syntax.function, frames) if f is not None and f is not home}
+    inner = [f for f in around if not draft.syntax.inside(driver.loop, f)]
+    found = [n for s in (*driver.loop.body, *inner) for n in ast.walk(s)]
+    called = {draft.values.callee(n) for n in found if isinstance(n, ast.Call)}
+    more = [f for f in called if isinstance(f, FUNCTIONS) and f not in inner]
+    yield from dict.fromkeys([*found, *(n for f in sorted(more, key=position) for n in ast.walk(f))])
 
 
 def _drawing_rows(draft: Draft, driver: Driver) -> Iterator[ast.Call]:
