@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
-from horovodize.rules import read_before, resume, told
+from horovodize.rules import left_out_networks, read_before, resume, told
 from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
@@ -96,7 +96,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for optimizer in _optimizers(draft):
         _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
     agree_on_choices(draft)
-    for choice in choices(draft):
+    for choice in (*choices(draft), *left_out_networks.tests(draft)):
         _agree(draft, choice, differing(draft, choice), "HVD205", _NETWORKS, _WHY_NETWORK)
     for optimizer in _optimizers(draft):
         for reason in differing(draft, optimizer):

@@ -14,6 +14,7 @@ from horovodize.facts.exits import deciding, ends_program, ends_well, exits, ski
 from horovodize.facts.sources import Source
 from horovodize.rules import (
     deciding_averages,
+    left_out_networks,
     means,
     own_trainings,
     rate_changes_in_loops,
@@ -69,6 +70,7 @@ def keep_in_step(draft: Draft) -> None:
     for loop in seen:
         reached_together.keep_number(draft, loop)
     _end_together(draft, seen)
+    left_out_networks.decide_alike(draft)
     for loop in seen:
         rate_changes_in_loops.keep_alike(draft, loop, sites)
     rate_changes_in_loops.keep_hooks_alike(draft, sites)
