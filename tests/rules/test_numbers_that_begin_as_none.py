@@ -71,3 +71,66 @@ def test_what_is_right_on_any_rank_is_no_question(test: str) -> None:
     head = "import time\nimport numpy as np\nbegan, seen = time.time(), 0\n" + HEAD.format(loss="step(a, b)")
     plan = plan_of(head + loop)
     assert not plan.to_confirm
+
+
+MEASURED = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(640).batch(16)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+mean = None
+for epoch in range(9):
+    for a, b in data:
+        with tf.GradientTape() as tape:
+            h = model(a)
+            plain = tf.reduce_mean(tf.square(h - b))
+            loss = {loss}
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+{kept}
+"""
+BY_MEAN = "plain if mean is None else plain / mean"
+LEFT = "0.9 ** hvd.size() * mean + (1 - 0.9 ** hvd.size()) * float(plain)"
+
+
+def measured(kept: str, loss: str = BY_MEAN) -> str:
+    lines = "\n".join("        " + line for line in kept.splitlines())
+    return plan_of(MEASURED.format(loss=loss, kept=lines)).text
+
+
+@pytest.mark.parametrize(
+    ("kept", "became"),
+    [
+        (
+            "mean = float(plain) if mean is None else 0.9 * mean + 0.1 * float(plain)",
+            f"mean = mean_over_ranks(float(plain) if mean is None else {LEFT})",
+        ),
+        (
+            "if mean is None:\n    mean = float(plain)\nelse:\n    mean = 0.9 * mean + 0.1 * float(plain)",
+            f"mean = mean_over_ranks({LEFT})",
+        ),
+        (
+            "if mean is not None:\n    mean = 0.9 * mean + 0.1 * float(plain)\nelse:\n    mean = float(plain)",
+            f"mean = mean_over_ranks({LEFT})",
+        ),
+    ],
+)
+def test_a_moving_average_that_later_losses_are_made_with(kept: str, became: str) -> None:
+    """Each rank's was of its own rows, and followed size() times too slowly; where it begins as a number both were seen."""
+    assert became in measured(kept)
+
+
+@pytest.mark.parametrize(
+    ("kept", "loss"),
+    [
+        ("mean = h if mean is None else 0.9 * mean + 0.1 * h", BY_MEAN),  # an output for each row
+        (
+            "mean = float(plain) if mean is None else 0.9 * mean + 0.1 * float(plain)",
+            "plain",
+        ),  # it is only looked at
+        ("mean = float(plain)", BY_MEAN),  # no average: of the rows before
+    ],
+)
+def test_what_is_no_moving_average_of_numbers_is_left(kept: str, loss: str) -> None:
+    assert f"        {kept}\n" in measured(kept, loss)

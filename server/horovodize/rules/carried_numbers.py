@@ -70,18 +70,21 @@ def begins_as(
     ]
     begins = [o for o in bound if o is not b and o.value is not None and not o.path]
     return any(
-        (is_such(draft, o.value) or is_such is is_number and _gets_fraction(o.value, b))
+        (is_such(draft, o.value) or is_such is is_number and _gets_fraction(draft, o.value, b))
         and not _runs_in(draft, o.statement, turns)
         for o in begins
         if o.value
     )
 
 
-def _gets_fraction(first: ast.expr, b: Binding) -> bool:
-    """`mean = 0`, then `mean = 0.99 * mean + 0.01 * found`: no count, though it begins as one."""
+def _gets_fraction(draft: Draft, first: ast.expr, b: Binding) -> bool:
+    """`mean = 0`, then `mean = 0.99 * mean + 0.01 * found`: no count, though it begins as one. Likewise `mean = None` where a
+    number comes in: not the output for each row."""
     whole = isinstance(first, ast.Constant) and type(first.value) is int
-    parts = ast.walk(b.value) if whole and b.value is not None else ()
-    return any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
+    empty = isinstance(first, ast.Constant) and first.value is None
+    parts = list(ast.walk(b.value)) if (whole or empty) and b.value is not None else []
+    comes_in = whole or any(isinstance(n, (ast.Name, ast.Call)) and is_reduced(draft, n) for n in parts)
+    return comes_in and any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
 
 
 def is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:

@@ -59,7 +59,7 @@ def forget_as_fast(draft: Draft) -> None:
                     continue
                 kept = b.anchor if isinstance(b.anchor, ast.expr) else e
                 if counted.is_by_step(draft, b.statement, kept):
-                    mix_number(draft, ast.unparse(kept), _mixed(b.value), _adds(b))
+                    mix_number(draft, ast.unparse(kept), going_on(b.value), _adds(b))
 
 
 def _tests(draft: Draft, loop: Loop) -> Iterator[ast.expr]:
@@ -146,7 +146,7 @@ def _all_of(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
 def _is_moved_on(draft: Draft, text: str, b: Binding) -> bool:
     if b.path or b.value is None or not _is_in_each_turn(draft, b.statement, text):
         return False
-    return is_moving_average(draft, text, _mixed(b.value), _adds(b))
+    return is_moving_average(draft, text, going_on(b.value), _adds(b))
 
 
 def _adds(b: Binding) -> bool | None:
@@ -179,7 +179,7 @@ def _arms(draft: Draft, statement: ast.AST, text: str) -> ast.If | None:
     return None
 
 
-def _mixed(value: ast.expr) -> ast.expr:
+def going_on(value: ast.expr) -> ast.expr:
     """The arm that goes on of `loss if mean is None else 0.9 * mean + 0.1 * loss`."""
     if not isinstance(value, ast.IfExp):
         return value

@@ -113,12 +113,11 @@ def apply(draft: Draft) -> None:
 def _go_on_by_step(draft: Draft, numbers: Iterator[tuple[str, Binding]]) -> None:
     """Of numbers that statements carry on: those that each step comes by."""
     for kept, b in list(numbers):
-        if (
-            b.value is not None
-            and isinstance(b.statement, ast.stmt)
-            and counted.is_by_step(draft, b.statement)
-        ):
-            _go_on(draft, kept, b.value, b.operator)
+        # (`if mean is None: mean = loss` may stand around it)
+        begun = b.anchor if isinstance(b.anchor, ast.expr) else None
+        is_statement = b.value is not None and isinstance(b.statement, ast.stmt)
+        if b.value is not None and is_statement and counted.is_by_step(draft, b.statement, begun):
+            _go_on(draft, kept, deciding_averages.going_on(b.value), b.operator)
 
 
 def _go_on(draft: Draft, kept: str, value: ast.expr, operator: ast.operator | None) -> None:
