@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+ON_RANKS = Path(__file__).with_name("on_ranks.py")
 PRETENDED = Path(__file__).with_name("pretended.py")
 EXACT = 1e-4  # of weights, for both are computed alike
 SHARE = 1e-3  # of rates, which are kept as 32-bit numbers
@@ -23,6 +25,31 @@ def run(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[
     )
     found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def run_on_ranks(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[list[Any]]:
+    """What comes of programs on so many real ranks, in their order: of each rank what it took, how it failed, or None."""
+    programs = folder / "deciding.json"
+    programs.write_text(json.dumps(texts), encoding="utf-8")
+    command = [tf_python.with_name("horovodrun"), "-np", str(size), tf_python, ON_RANKS, programs, folder]
+    environment = {**os.environ, "PATH": f"{tf_python.parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, capture_output=True, env=environment, timeout=400, check=False)
+    written = [[folder / f"{rank}-{n}.json" for rank in range(size)] for n in range(len(texts))]
+    return [[json.loads(f.read_text()) if f.exists() else None for f in files] for files in written]
+
+
+def are_alike(ranks: Sequence[Any]) -> bool:
+    """Whether ranks took the same steps, in number, rates, weights and rows, and came to the same weights of the model."""
+    first = ranks[0]
+    return all(
+        isinstance(rank, list)
+        and len(rank) == len(first)
+        and all(
+            len(one) == len(other) and all(abs(a - b) <= SHARE for a, b in zip(one, other, strict=True))
+            for one, other in zip(first, rank, strict=True)
+        )
+        for rank in ranks
+    )
 
 
 def partings(alone: dict[str, Any], rank: dict[str, Any], size: int) -> list[str]:

@@ -11,7 +11,7 @@ from horovodize.options import Options
 from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
-from tests.stepwise import comparing, programs
+from tests.stepwise import comparing, deciding, programs
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
 NUMBER = 45  # of 1,788, for each number of ranks
@@ -36,4 +36,16 @@ def test_each_step_is_given_what_one_process_is_given_around_it(
         for (program, plan), one, rank in zip(distributed, alone, ranks, strict=True)
         if (found := comparing.partings(one, rank, size)) and not any(c.doubt for c in plan.changes)
     }
+    assert not parted
+
+
+def test_ranks_decide_alike_whatever_each_of_them_measures(tf_python: Path, tmp_path: Path) -> None:
+    chosen = deciding.some(seed=1)
+    plans = [
+        distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
+    ]
+    texts = [plan.text for plan in plans if isinstance(plan, Plan)]
+    assert len(texts) == len(chosen)
+    came = comparing.run_on_ranks(tf_python, texts, 2, tmp_path)
+    parted = {p.name: ranks for p, ranks in zip(chosen, came, strict=True) if not comparing.are_alike(ranks)}
     assert not parted
