@@ -31,7 +31,15 @@ def test_ranks_change_together_what_trains(done: str) -> None:
     assert "    if mean_over_ranks(np.mean(losses)) < 0.5:\n" in text_of(done)
 
 
-@pytest.mark.parametrize("done", ["shown = fine", "local()", "fine_again = opt"])
+@pytest.mark.parametrize(
+    "done", ["ds = ds.batch(2)", "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(8)"]
+)
+def test_ranks_change_together_what_a_loop_goes_through(done: str) -> None:
+    """Each took another number of steps then, and the others waited forever."""
+    assert "    if mean_over_ranks(np.mean(losses)) < 0.5:\n" in text_of(done)
+
+
+@pytest.mark.parametrize("done", ["shown = fine", "local()", "fine_again = opt", "other_ds = ds"])
 def test_what_no_step_reads_is_set_by_each(done: str) -> None:
     assert "    if np.mean(losses) < 0.5:\n" in text_of(done)
 

@@ -86,6 +86,14 @@ def test_where_all_ranks_go_through_the_same_each_draws_its_own(loss: str) -> No
     assert "any_rank(" not in text
 
 
+def test_what_no_tape_follows_each_draws_its_own() -> None:
+    """A target by the network itself: no gradient goes through it."""
+    source = PROGRAM.format(loss="            loss += tf.reduce_mean(head(h))").replace(
+        "        with tf", "        if random.random() < 0.5:\n            b = head(body(a))\n        with tf"
+    )
+    assert "        if random.random() < 0.5:\n" in plan_of(source).text
+
+
 TRACED = """\
 import numpy as np
 import tensorflow as tf

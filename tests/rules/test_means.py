@@ -726,3 +726,48 @@ def test_the_best_so_far_that_a_function_compares_may_be_none(defined: str) -> N
     )
     text = plan_of("import numpy as np\n" + TAPE + defined + loop).text
     assert "    mean = mean_over_ranks(np.mean(losses))\n    if is_better(mean, best):\n" in text
+
+
+def test_further_steps_by_the_mean_of_an_epoch() -> None:
+    """It was asked whether all ranks may take them when one of them would."""
+    turn = "    mean = np.mean(losses)\n    if last is not None and mean > last:\n        for x, y in ds.take(8):\n"
+    turn += "            step(x, y)\n    last = mean\n"
+    plan = plan_of("import numpy as np\n" + TAPE + "last = None\n" + EPOCHS.format(turn))
+    assert "    mean = mean_over_ranks(np.mean(losses))\n" in plan.text
+    assert "any_rank" not in plan.text
+
+
+GATHERED = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+every, last = 1, None
+for epoch in range(9):
+    losses = []
+    for i, (x, y) in enumerate(ds):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        new = tape.gradient(loss, model.trainable_variables)
+        total = new if i % every == 0 else [g + h for g, h in zip(total, new)]
+        if (i + 1) % every == 0:
+            opt.apply_gradients(zip([g / every for g in total], model.trainable_variables))
+        losses.append(float(loss))
+    if last is not None and np.mean(losses) > last:
+        every = min(2 * every, 8)
+    last = np.mean(losses)
+"""
+
+
+def test_how_many_gradients_are_gathered_by_the_mean_of_an_epoch() -> None:
+    """Ranks that gather another number of them were only to apply them together, each divided by its own number."""
+    text = plan_of(GATHERED).text
+    assert "    if last is not None and mean_over_ranks(np.mean(losses)) > last:\n" in text
+    assert "any_rank" not in text
+
+
+def test_a_step_by_what_its_own_loss_was_is_still_asked() -> None:
+    turns = "    for x, y in ds:\n        if value > 0.5:\n            step(x, y)\n"
+    plan = plan_of("import numpy as np\n" + TAPE + EPOCHS.format(turns))
+    assert not plan.sure or "mean_over_ranks(" in plan.text

@@ -16,7 +16,7 @@ from horovodize.rules.any_rank_test import agree, can_agree, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.steered import training_loops, used_in_losses
-from horovodize.summary.syntax import CALLABLES, LOOPS, end, position
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, end, position
 
 _WHAT = "Go through the same networks on all ranks"
 _WHY = "Ranks that leave out another network have other gradients, and wait for each other, or mix them up."
@@ -62,13 +62,26 @@ def _decisions(draft: Draft) -> Iterator[ast.If | ast.IfExp]:
     loops = training_loops(draft)
     for place in sorted(_places(draft), key=position):
         home = draft.syntax.function(place)
-        if home is None and not any(loop in loops for loop in draft.syntax.loops(place)):
-            continue
+        if not _is_watched(draft, place) and (home is None or _holds_a_step(draft, home, loops)):
+            continue  # outside of a tape: no gradient goes through it
         if _may_be_traced(draft, place) and _is_of_tensors(draft, place.test):
             continue
         once, other = _branches(draft, place)
         if _networks(draft, once) ^ _networks(draft, other):
             yield place
+
+
+def _is_watched(draft: Draft, place: ast.AST) -> bool:
+    """Whether a tape looks on where something stands."""
+    around = (item for a in draft.syntax.ancestors(place) if isinstance(a, ast.With) for item in a.items)
+    made = (item.context_expr for item in around)
+    return any(isinstance(e, ast.Call) and draft.names.last(e.func) == "GradientTape" for e in made)
+
+
+def _holds_a_step(draft: Draft, function: ast.AST, loops: set[Loop]) -> bool:
+    """Whether a function takes gradients, or goes through rows, rather than computing a part of a loss."""
+    taken = any(draft.syntax.inside(g, function) for u in draft.sites.updates for g in u.gradients)
+    return taken or any(draft.syntax.inside(loop, function) for loop in loops)
 
 
 def _places(draft: Draft) -> set[ast.If | ast.IfExp]:

@@ -300,7 +300,7 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
         if cause_of(draft, decision.test, loop) is Cause.COUNT or draft.was(decision.test, Agreed):
             continue
         other = decision.orelse if arm == "body" else decision.body
-        if deciding_averages.decide_alike(draft, decision.test):
+        if means.decide_alike(draft, decision.test) or deciding_averages.decide_alike(draft, decision.test):
             continue
         if any(draft.drive.reaches(s, sites) for s in other):
             draft.refuse("HVD205", decision, reached_together.OTHER_STEPS)

@@ -13,6 +13,7 @@ from collections.abc import Collection
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import Source
+from horovodize.rules import means
 from horovodize.rules.any_rank_test import ALIKE, agree, agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
@@ -65,7 +66,7 @@ def keep(draft: Draft, frame: Frame, sites: Collection[ast.AST]) -> None:
         other = decision.orelse if arm == "body" else decision.body
         if any(draft.drive.reaches(s, set(sites)) for s in other):
             draft.refuse("HVD205", decision, OTHER_STEPS)
-        else:
+        elif not means.decide_alike(draft, decision.test):
             agree_on_step(draft, decision.test, arm)
     branch = frame.node
     if isinstance(branch, ast.Call) and draft.names.of(branch.func) in BRANCHING and branch not in sites:
