@@ -1,4 +1,4 @@
-"""G6: the length of a rank's own data beside a count that goes on by the steps of all ranks."""
+"""G5, G6: the length of a rank's own data beside a count that goes on by the steps of all ranks."""
 
 from __future__ import annotations
 
@@ -105,3 +105,117 @@ for epoch in range(state["epoch"], 6):
     text = plan_of(source).text
     assert 'state["step"] += hvd.size()' in text
     assert '1 - state["step"] / (total * hvd.size())' in text
+
+
+OVER_EPOCHS = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(320).batch(16)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.01)
+{before}
+for epoch in range(6):
+    for i, (xb, yb) in enumerate(ds):
+        {turn}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(xb, training=True) - yb))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def over_epochs(before: str, *turn: str) -> str:
+    return plan_of(OVER_EPOCHS.format(before=before, turn="\n        ".join(turn))).text
+
+
+COUNT = "it = epoch * len(ds) + i"
+TOLD = "it = epoch * (len(ds) * hvd.size()) + i * hvd.size()"
+
+
+@pytest.mark.parametrize(
+    ("turn", "after"),
+    [
+        ("opt.learning_rate = 0.01 * (1 - it / total)", "0.01 * (1 - it / (total * hvd.size())) * hvd.size()"),
+        ("opt.learning_rate = 0.01 * (1 - it / (6 * len(ds)))", "it / (6 * len(ds) * hvd.size())"),
+        ("opt.learning_rate = 0.01 if it < 2 * len(ds) else 0.001", "if it < 2 * len(ds) * hvd.size() else"),
+        ("if it % (2 * len(ds)) == 0:\n            model.save_weights('a.h5')", "it % (2 * len(ds) * hvd.size()) < hvd.size()"),
+    ],
+)  # fmt: skip
+def test_beside_a_count_over_all_epochs_too(turn: str, after: str) -> None:
+    """The rate fell below zero, and what came every second epoch came with each, on two ranks."""
+    text = over_epochs("total = 6 * len(ds)", COUNT, turn)
+    assert TOLD in text
+    assert after in text
+
+
+def test_also_in_a_function_that_is_handed_the_count_and_of_a_field() -> None:
+    text = over_epochs(
+        "def shown(step):\n    print(step / len(ds), step)",
+        "shown(epoch * len(ds) + i)",
+        "opt.learning_rate = 0.1",
+    )
+    assert "print(step / (len(ds) * hvd.size()), step)" in text
+    text = over_epochs(
+        "class S:\n    it = 0\ns = S()\ntotal = 6 * len(ds)",
+        "s.it = epoch * len(ds) + i",
+        "opt.learning_rate = 0.01 * (1 - s.it / total)",
+    )
+    assert "s.it / (total * hvd.size())" in text
+
+
+@pytest.mark.parametrize(
+    ("turn", "left"),
+    [
+        ("share = i / len(ds)", "share = i / len(ds)\n"),  # a rank's turn of a rank's turns
+        ("opt.learning_rate = 0.01 * (1 - it / 120)", "it / 120) * hvd.size()"),  # of all ranks as it stands
+        ("opt.learning_rate = 0.01 * (1 - it / (len(x) // 16 * 6))", "it / (len(x) // 16 * 6)) * hvd.size()"),
+        ("seen = len(ds) * 6\n        share = seen / len(ds)", "share = seen / len(ds)\n"),
+    ],
+)
+def test_what_is_no_count_of_all_or_no_share_stays_beside_it(turn: str, left: str) -> None:
+    assert left in over_epochs("pass", COUNT, turn, "opt.learning_rate = 0.01 * (1 - it / 500)")
+
+
+def test_a_function_that_other_numbers_are_handed_to_as_well_is_left() -> None:
+    text = over_epochs(
+        "def part(n):\n    return n / len(ds)", COUNT, "print(part(it), part(i))", "opt.learning_rate = 0.1"
+    )
+    assert "return n / len(ds)\n" in text
+
+
+@pytest.mark.parametrize("given", ["len(ds), 6", "n=len(ds), epochs=6"])
+def test_an_object_that_holds_a_length_is_no_length(given: str) -> None:
+    """`S(len(ds), 6) * hvd.size()` was written, which failed."""
+    cls = (
+        "class S:\n    def __init__(self, n, epochs):\n        self.n = n\n        self.total = n * epochs\n"
+        "    def rate(self, epoch, i):\n        return 0.01 * (1 - (epoch * self.n + i) / self.total)\n"
+    )
+    text = over_epochs(f"{cls}s = S({given})", "opt.learning_rate.assign(s.rate(epoch, i))")
+    assert f"s = S({given.replace('len(ds)', 'len(ds) * hvd.size()')})\n" in text
+    assert "(epoch * self.n + i) / self.total" in text
+    assert "s.rate(epoch, i * hvd.size()) * hvd.size()" in text
+
+
+def test_of_a_callback_whose_fields_are_both_a_ranks() -> None:
+    text = plan_of(
+        """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(320).batch(16)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+class Poly(tf.keras.callbacks.Callback):
+    def __init__(self, n, epochs):
+        super().__init__()
+        self.n, self.total, self.epoch = n, n * epochs, 0
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+    def on_train_batch_begin(self, batch, logs=None):
+        it = self.epoch * self.n + batch
+        self.model.optimizer.learning_rate.assign(0.01 * (1 - it / self.total))
+model.fit(ds, epochs=3, callbacks=[Poly(len(ds), 3)])
+"""
+    ).text
+    assert "it = self.epoch * (self.n * hvd.size()) + batch * hvd.size()" in text
+    assert "(1 - it / (self.total * hvd.size())) * hvd.size()" in text

@@ -71,6 +71,12 @@ def is_one(draft: Draft, e: ast.expr) -> bool:
     return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
 
 
+def is_told(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is such a count that gives the steps of all ranks by now."""
+    turn = _turn(draft, e) if isinstance(e, ast.BinOp) else None
+    return turn is not None and draft.was(turn, OfAll)
+
+
 def _given(draft: Draft, b: Binding) -> list[ast.expr | None]:
     """What a name is set to, or gets from a generator function that yields it."""
     if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor)):

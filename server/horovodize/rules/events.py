@@ -60,6 +60,7 @@ from horovodize.rules import (
     handed_functions,
     hidden_counts,
     lengths,
+    lengths_beside_counts,
     library_steps,
     nested,
     offsets,
@@ -112,6 +113,7 @@ def apply(draft: Draft) -> None:
         uncounted.ask(draft, epochs)
         return
     epoch_counts.apply(draft)
+    lengths_beside_counts.tell(draft, "G5")
     annealing.tell_chances(draft)
     for test in draft.syntax.every(ast.Compare):
         if len(test.ops) == 1:

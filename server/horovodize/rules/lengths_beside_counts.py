@@ -1,11 +1,12 @@
-"""The length of a rank's own data beside a count of the steps of all ranks: part of G6.
+"""The length of a rank's own data beside a count of the steps of all ranks: part of G5 and G6.
 
     total = epochs * len(train)                # of a rank's share
     optimizer.learning_rate = 0.01 * (1 - step / total)
     step += hvd.size()                         # a count that a checkpoint keeps
 
-→ `step / (total * hvd.size())`: what such a count is divided by, compared with, or taken from is that of all ranks, too.
-Otherwise a rate would fall below zero, and an epoch that a later run goes on from would lie beyond the last one.
+→ `step / (total * hvd.size())`; so beside a count over all epochs, `epoch * len(train) + i`, that G5 tells those
+steps. What such a count is divided by, compared with, or taken from is that of all ranks, too. Otherwise a rate would fall
+below zero, and an epoch that a later run goes on from would lie beyond the last one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted
+from horovodize.rules import counted, epoch_counts
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
-from horovodize.rules.shares import counts_a_share
+from horovodize.rules.shares import counts_a_share, enclosed
 from horovodize.source import Edit
 
 _WHAT = "Take the steps of all ranks together beside a count of them"
@@ -30,14 +31,14 @@ _SAME = {"float", "int", "cast", "float32", "float64", "int32", "int64", "numpy"
 _DEPTH = 4
 
 
-def tell(draft: Draft) -> None:
+def tell(draft: Draft, rule: str) -> None:
     for count, length in _pairs(draft):
         is_count = _counts_steps(draft, count)
         if is_count and counts_a_share(draft, length) and not _counts_steps(draft, length):
             told = any(draft.was(n, OfAll) for n in draft.values.depends([length], 200))
-            if not told and draft.decide(length, OfAll("G6")):
+            if not told and draft.decide(length, OfAll(rule)):
                 edits = _times(draft, length)
-                draft.change("G6", length, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+                draft.change(rule, length, _WHAT, _WHY, edits, decision=Decision.COUNTED)
 
 
 def _pairs(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -59,7 +60,7 @@ def _pairs(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _counts_steps(draft: Draft, e: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether a number is a count of the steps of all ranks, or made of one by adding: not what it is divided by."""
-    if counted.all_of(draft, e) is not None:
+    if counted.all_of(draft, e) is not None or epoch_counts.is_told(draft, e):
         return True
     match e:
         case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _SUMS):
@@ -71,11 +72,23 @@ def _counts_steps(draft: Draft, e: ast.expr, depth: int = _DEPTH) -> bool:
             return _counts_steps(draft, given, depth)
         case ast.Call(args=[one, other]) if draft.names.last(e.func) in _BOUNDS:
             return _counts_steps(draft, one, depth) or _counts_steps(draft, other, depth)
-        case ast.Name() if depth:
-            bound = draft.module.scopes.reaching(e)
-            made = [b.value for b in bound if b.kind == "assign" and not b.path and b.value is not None]
-            return len(made) == len(bound) == 1 and _counts_steps(draft, made[0], depth - 1)
+        case ast.Name() | ast.Attribute() if depth:
+            counts = [n for n in _given(draft, e) if not isinstance(n, ast.Constant)]
+            return bool(counts) and all(n is not None and _counts_steps(draft, n, depth - 1) for n in counts)
     return False
+
+
+def _given(draft: Draft, e: ast.Name | ast.Attribute) -> list[ast.expr | None]:
+    """What a name, a parameter or a field is set to; a field also what it begins with. None: that can't be seen."""
+    is_name = isinstance(e, ast.Name)
+    bound = draft.module.scopes.reaching(e) if is_name else draft.values.attribute_bindings(e)  # type: ignore[arg-type]
+    given = list[ast.expr | None]()
+    for b in bound:
+        if b.kind == "parameter":
+            given += [*draft.values.passed(b)] or [None]
+        else:
+            given.append(b.value if b.kind == "assign" and not b.path else None)
+    return given
 
 
 def of_all(draft: Draft, number: ast.expr) -> str:
@@ -93,7 +106,8 @@ def _times(draft: Draft, length: ast.expr) -> tuple[Edit, ...]:
     )
     opening, closing = ("", "") if plain else ("(", ")")
     around = draft.syntax.parent[length]
-    if isinstance(around, ast.BinOp) and isinstance(around.op, _RATIOS):
+    stands_apart = plain and enclosed(draft, length, draft.module.span(length)) is not None
+    if isinstance(around, ast.BinOp) and isinstance(around.op, _RATIOS) and not stands_apart:
         opening, closing = f"({opening}", f"{closing} * {SIZE})"
     else:
         closing = f"{closing} * {SIZE}"

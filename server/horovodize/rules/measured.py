@@ -42,13 +42,17 @@ def tell_lengths(
         around = draft.syntax.parent[n]
         if isinstance(around, ast.Attribute) or (isinstance(around, ast.Call) and around.func is n):
             return False
+        if any(isinstance(draft.values.callee(c), ast.ClassDef) for c in draft.values.calls(n)):
+            return False  # an object that holds a length
         return counts_a_share(draft, n) and not any(map(is_count, draft.values.depends([n], 200)))
 
     found = [*rate_reads.places(draft, rate, lambda n: is_count(n) or is_length(n))]
     told = set[ast.AST]()
+    made_of = {n: set(draft.values.depends([n], 200)) for n in found}
     for read in (n for n in found if n not in known):
-        if any(n in told for n in draft.values.depends([read], 200)):
-            continue  # what a function is given is told already where it is passed
+        sources = {n for n in found if n in made_of[read] and read not in made_of[n]}
+        if (told | sources) & made_of[read]:
+            continue  # what a function or an object is given is told where it is passed
         told.add(read)
         edits = counted.read_as_all(draft, read, rule)
         draft.change(rule, read, what, why, edits, decision=Decision.COUNTED)

@@ -115,7 +115,7 @@ def apply(draft: Draft) -> None:
         for plus in draft.syntax.every(ast.BinOp):
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
                 _go_on(draft, plus.right)
-        lengths_beside_counts.tell(draft)
+        lengths_beside_counts.tell(draft, "G6")
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             computed_epochs.compute(draft, ratio)

@@ -70,9 +70,9 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     span = draft.module.span(count)
     before, after, opening_of_one = "", f" // {SIZE}", ""
     if needs_parentheses(count):
-        enclosed = _enclosed(draft, count, span)
-        if enclosed is not None:
-            span = enclosed
+        outer = enclosed(draft, count, span)
+        if outer is not None:
+            span = outer
         else:
             before, after = "(", ")" + after
     if _is_left(draft, count):
@@ -234,7 +234,7 @@ def is_none(e: ast.expr | None) -> bool:
     return e is None or says_none(e)
 
 
-def _enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
+def enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
     """The span of an expression with the parentheses that it stands in, if they are its own."""
     if not draft._parenthesized(e):
         return None
