@@ -318,6 +318,9 @@ def _handed_on(draft: Draft, place: ast.AST) -> list[ast.AST]:
 
 def decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
     """The statements that run, or not, by a test."""
+    hooked = _of_fit(draft, test)
+    if hooked:
+        return hooked
     statement = draft.syntax.statement(test)
     if isinstance(statement, (ast.If, ast.While)) and draft.syntax.inside(test, statement.test):
         block = draft.syntax.block(statement)
@@ -335,6 +338,21 @@ def decided(draft: Draft, test: ast.expr, depth: int = 2) -> list[ast.AST]:
         if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
     ]
     return [statement, *(s for use in uses for s in decided(draft, use, depth - 1))]
+
+
+def _of_fit(draft: Draft, test: ast.expr) -> list[ast.AST]:
+    """The parts of a lambda that run, or not, by a test, where `fit` calls it with each batch: nothing reads what it gives."""
+    hook = draft.facts.hooks.around(test)
+    if hook is None or not isinstance(hook.function, ast.Lambda):
+        return []
+    inside = [test, *(a for a in draft.syntax.ancestors(test) if draft.syntax.inside(a, hook.function.body))]
+    for a in inside:
+        if isinstance(a, ast.IfExp) and a.test in inside:
+            return [a.body, a.orelse]
+    for a in inside:
+        if isinstance(a, ast.BoolOp):
+            return [part for part in a.values if part not in inside]
+    return [hook.function.body]
 
 
 def decides(draft: Draft, test: ast.expr) -> bool:
