@@ -396,7 +396,8 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
     few = all(k is not None and k <= guarded.FEW for k in known)
     if all(k is not None and k <= 1 for k in known):
         return
-    if few and not guarded.decides(draft, test) and not guarded.is_cycle_of_events(draft, number):
+    again = guarded.is_cycle_of_events(draft, number) or lengths.comes_again(draft, number)
+    if few and not again and not guarded.decides(draft, test):
         return
     later = [
         b for b, number in zip(bounds, known, strict=True) if number != 0

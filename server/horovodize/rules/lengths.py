@@ -30,6 +30,12 @@ def counts(draft: Draft, e: ast.expr) -> bool:
     )
 
 
+def comes_again(draft: Draft, e: ast.expr) -> bool:
+    """Whether what hangs on the length of such a list empties it: it comes every so many steps, however few, and isn't a look
+    at the first of them."""
+    return isinstance(e, ast.Call) and counts(draft, e) and _is_emptied(draft, e, ast.unparse(e.args[0]))
+
+
 def growing(draft: Draft, held: ast.Name | ast.Attribute | ast.Subscript) -> list[ast.Call]:
     """Where a list gets more items."""
     text, function = ast.unparse(held), draft.syntax.owner(held)
