@@ -84,10 +84,17 @@ class Occasions:
         outermost = way[-1].function
         owner = self.syntax.method_class(outermost)
         if owner is not None and outermost is not None and outermost.name == "train_step":
-            if any(u.step_of is owner for u in self.sites.updates):
+            if any(u.step_of is owner for u in self.sites.updates) or self._hands_on(outermost):
                 return True
         hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
         return any(hook is not None and hook.is_of_batches for hook in hooks)
+
+    def _hands_on(self, step: ast.AST) -> bool:
+        """Whether a model's own `train_step`, which `fit` calls, leaves the training to that of its base class."""
+        return step in self.sites.own_steps and any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "train_step"
+            for n in walk(step)
+        )
 
     def _is_called_by_keras(self, way: tuple[Frame, ...]) -> bool:
         """Whether Keras goes a way with each batch of what the script trains: it calls the outermost function,
