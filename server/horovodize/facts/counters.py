@@ -144,6 +144,21 @@ class Counters:
     def stored(self) -> list[Counter]:
         """The counters that are kept with a checkpoint."""
         found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self.kept.all else []
+        found += [*self._added_to_by_statements(), *self._records.all]
+        return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
+
+    @cached_property
+    def begun_by_products(self) -> list[Counter]:
+        """The numbers that begin with a product, and are no checkpoint's: `step = epoch * steps`."""
+        return [
+            c
+            for c in dict.fromkeys(self._added_to_by_statements())
+            if c is not None and not c.stored and not c.rows
+            and any(isinstance(start, ast.BinOp) and isinstance(start.op, ast.Mult) for start in c.starts)
+        ]  # fmt: skip
+
+    def _added_to_by_statements(self) -> list[Counter | None]:
+        found = list[Counter | None]()
         for n in self.syntax.every(ast.AugAssign, ast.Assign):
             counted = added(n)
             target = counted.target if counted is not None else None
@@ -151,8 +166,7 @@ class Counters:
                 found.append(self._numbers.item(target))
             elif target is not None:
                 found.append(self._numbers.of(self._numbers.key(target)))
-        found += self._records.all
-        return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
+        return found
 
     @cached_property
     def of_rows(self) -> list[Counter]:

@@ -10,10 +10,11 @@ import ast
 
 from horovodize.facts.variable_additions import within
 from horovodize.rules import counted
-from horovodize.rules.decisions import Counted, OfAll
+from horovodize.rules.decisions import Counted, Divided, OfAll
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, is_told_by_fit
 from horovodize.source import Edit
+from horovodize.summary.augmented import augmented
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 from horovodize.summary.syntax import is_one as is_one_step
@@ -21,10 +22,17 @@ from horovodize.summary.syntax import is_one as is_one_step
 _EPOCHS_OF_FIT = ("on_epoch_begin", "on_epoch_end")
 _WHAT = "Let it count the steps of all ranks"
 _WHY_OWN = "What goes by it comes as often for the rows that are seen, and keeps its numbers."
+_WHAT_START = "Begin with the steps that a rank has taken"
+_WHY_START = "It goes on by a rank's steps, of which there are size() times fewer."
+_NOT_BY_ONE = (
+    "this count begins each epoch with what all ranks have counted, and goes on by what a rank counts: divide what it begins "
+    "with by the number of ranks"
+)
 _WHY = "The steps of the epochs before are those of all ranks; those of this one are a rank's own."
 
 
 def apply(draft: Draft) -> None:
+    _divide_starts(draft)
     for count in draft.syntax.every(ast.BinOp):
         turn = _turn(draft, count)
         if turn is None or draft.was(turn, OfAll) or counted.of(draft, turn) is None:
@@ -69,6 +77,37 @@ def is_one(draft: Draft, e: ast.expr) -> bool:
         values = [v for b in draft.module.scopes.reaching(e) for v in _given(draft, b)]
         return bool(values) and all(isinstance(v, ast.BinOp) and _goes_on(draft, v) for v in values)
     return isinstance(e, ast.BinOp) and _turn(draft, e) is not None
+
+
+def _divide_starts(draft: Draft) -> None:
+    """`step = epoch * steps`, then `step += 1`, which counts a rank's: `step = epoch * steps // hvd.size()`; what it is set off
+    against in the same way, `step - epoch * steps`, too."""
+    for counter in draft.facts.counters.begun_by_products:
+        products = [e for e in counter.starts if not isinstance(e, ast.Constant)]
+        if not counted.counts_share(draft, counter) or not any(_is_of_all(draft, e) for e in products):
+            continue
+        moved = [augmented(place) for place in counter.advances]
+        by_one = all(m is not None and is_one_step(m.value) for m in moved)
+        if not by_one or not all(_is_of_all(draft, e) for e in products):
+            draft.ask("G5", products[0], _WHAT_START, _WHY_START, _NOT_BY_ONE)
+            continue
+        less = (n for n in draft.syntax.every(ast.BinOp) if isinstance(n.op, ast.Sub))
+        products += [
+            n.right for n in less if _is_of_all(draft, n.right) and draft.facts.counters.of(n.left) is counter
+        ]
+        for e in products:
+            if draft.decide(e, Divided("G5")):
+                draft.change("G5", e, _WHAT_START, _WHY_START, draft.times(e, SIZE, "//"))
+
+
+def _is_of_all(draft: Draft, e: ast.expr) -> bool:
+    """Whether a product is of an epoch and the steps that one process takes in one."""
+    if not isinstance(e, ast.BinOp) or not isinstance(e.op, ast.Mult):
+        return False
+    for epoch, steps in ((e.left, e.right), (e.right, e.left)):
+        if _loop(draft, epoch) is not None or _is_epoch_of_fit(draft, epoch):
+            return not _is_own(draft, steps) and counted.is_whole(draft, steps)
+    return False
 
 
 def is_told(draft: Draft, e: ast.expr) -> bool:
