@@ -1166,7 +1166,7 @@ def test_a_list_that_gets_an_item_with_each_step(test: str, back: str) -> None:
         ("seen.pop(0)", "len(seen) == 100", "pass"),  # who knows what it holds
         ("seen.extend(y)", "len(seen) == 100", "seen = []"),
         ("pass", "len(x) == 100", "seen = []"),
-        ("pass", "len(seen) == 5", "seen = []"),  # few
+        ("pass", "len(seen) == 5", "pass"),  # a look at the first of them
     ],
 )
 def test_the_length_of_something_else(more: str, test: str, back: str) -> None:
