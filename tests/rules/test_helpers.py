@@ -104,3 +104,32 @@ def test_sequences_are_dealt_out_in_turn(size: int) -> None:
 
 def test_a_sequence_shorter_than_the_ranks_still_has_a_batch() -> None:
     assert [sharded(Letters("ab"), rank, 3) for rank in range(3)] == [["a"], ["b"], ["a"]]
+
+
+class Beginning:
+    """Batches of an object that is its own iterator, and begins again whenever it is asked for one, or has come to the end."""
+
+    def __init__(self, number: int, *, at_the_end: bool) -> None:
+        self.number, self.at_the_end, self.at = number, at_the_end, 0
+
+    def __iter__(self) -> Beginning:
+        self.at = self.at if self.at_the_end else 0
+        return self
+
+    def __next__(self) -> int:
+        if self.at == self.number:
+            self.at = 0
+            raise StopIteration
+        self.at += 1
+        return self.at - 1
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_batches_of_an_object_that_begins_again_come_to_an_end(size: int, at_the_end: bool) -> None:
+    for rank in range(size):
+        batches = Beginning(8, at_the_end=at_the_end)
+        whole = max(1, 8 // size)
+        expected = [(rank + i * size) % 8 for i in range(whole)]
+        for _ in range(2):
+            assert list(islice(helper("shard_batches", rank, size)(batches), 20)) == expected

@@ -187,7 +187,7 @@ HELPERS = {
     "shard_batches": (
         "def {name}(batches):",
         '    """Every size()-th of some batches, and equally many on each rank, at least one."""',
-        "    batches = iter(batches)",
+        "    batches = (batch for batch in batches)",  # begun once: some loaders begin again at each `iter`
         f"    groups = iter(lambda: [batch for _, batch in zip(range({SIZE}), batches)], [])",
         f"    return (g[{RANK} % len(g)] for i, g in enumerate(groups) if i == 0 or len(g) == {SIZE})",
     ),

@@ -13,7 +13,7 @@ if gpus:
 
 
 def shard_batches(batches):  # every size()-th of some batches, and equally many on each rank, at least one
-    batches = iter(batches)
+    batches = (batch for batch in batches)
     groups = iter(lambda: [batch for _, batch in zip(range(hvd.size()), batches)], [])
     return (g[hvd.rank() % len(g)] for i, g in enumerate(groups) if i == 0 or len(g) == hvd.size())
 
