@@ -10,6 +10,9 @@ from horovodize.facts.steps import Feed
 
 from .steps_of import KERAS, SESSION, TAPE, own_step_of, step_of
 
+# Rows and targets that a function returns together.
+TOGETHER = "def shuffled(a, b):\n    k = np.random.permutation(len(a))\n    return a[k], b[k]\n"
+
 # ---------------------------------------------------------------------- near misses: batches
 
 
@@ -28,6 +31,16 @@ from .steps_of import KERAS, SESSION, TAPE, own_step_of, step_of
         "def batch(i):\n    return X[i : i + 8], Y[i : i + 8]\nfor i in range(9):\n    x, y = batch(i)\n    train_step(x, y)\n",
         "pairs = enumerate(zip(X, Y))\nfor n, (x, y) in pairs:\n    train_step(x, y)\n",
         "batches = [(X[i : i + 8], Y[i : i + 8]) for i in range(8)]\nfor b in batches:\n    train_step(b[0], b[1])\n",
+        f"{TOGETHER}for epoch in range(3):\n    a, b = shuffled(X, Y)\n    for i in range(0, 64, 8):\n"
+        "        train_step(a[i : i + 8], b[i : i + 8])\n",
+        f"{TOGETHER}for epoch in range(3):\n    a, b = shuffled(X, Y)\n    for i in range(8):\n"
+        "        c, d = a[i * 8 : i * 8 + 8], b[i * 8 : i * 8 + 8]\n        train_step(c, d)\n",
+        "for _ in range(9):\n    k = np.random.permutation(64)[:8]\n    train_step(X[k], Y[k])\n",
+        "for _ in range(9):\n    k = np.random.permutation(len(X))\n    train_step(X[k[:8]], Y[k[:8]])\n",
+        "def batch(n):\n    k = np.random.permutation(len(X))[:n]\n    return X[k], Y[k]\nfor _ in range(9):\n"
+        "    x, y = batch(8)\n    train_step(x, y)\n",
+        "k = np.arange(64)\nfor _ in range(9):\n    np.random.shuffle(k)\n    train_step(X[k[:8]], Y[k[:8]])\n",
+        "for _ in range(9):\n    k = tf.random.shuffle(tf.range(64))[:8]\n    train_step(tf.gather(X, k), tf.gather(Y, k))\n",
     ],
 )
 def test_batches(loop: str) -> None:
@@ -96,6 +109,26 @@ def test_a_fit_of_what_is_seen_gets_batches(data: str) -> None:
 def test_all_rows(loop: str) -> None:
     step = step_of(TAPE + loop)
     assert (step.feed, len(step.rows)) == (Feed.WHOLE, 2), step.reason
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        f"{TOGETHER}for _ in range(100):\n    a, b = shuffled(X, Y)\n    train_step(a, b)\n",
+        # the rows of a fold
+        "for fold in range(3):\n    k = np.random.permutation(64)[:48]\n    for _ in range(100):\n"
+        "        train_step(X[k], Y[k])\n",
+        "k = np.random.permutation(64)[:48]\nfor _ in range(100):\n    train_step(X[k], Y[k])\n",
+        "k = np.arange(64)\nnp.random.shuffle(k)\nfor _ in range(100):\n    train_step(X[k[:48]], Y[k[:48]])\n",
+        # kept for some steps
+        "for i in range(100):\n    if i % 10 == 0:\n        k = np.random.permutation(64)[:48]\n    train_step(X[k], Y[k])\n",
+        # all of an order
+        "for _ in range(100):\n    k = np.random.permutation(64)[:]\n    train_step(X[k], Y[k])\n",
+        "for _ in range(100):\n    k = np.random.permutation(len(X))[: len(X)]\n    train_step(X[k], Y[k])\n",
+    ],
+)
+def test_all_rows_in_some_order(loop: str) -> None:
+    assert step_of(TAPE + loop).feed is Feed.WHOLE
 
 
 def test_the_largest_expression_of_the_same_rows_is_what_is_divided() -> None:

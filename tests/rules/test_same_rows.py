@@ -121,3 +121,27 @@ for step in range(3000):
 def test_sums_of_gradients_tell_nothing_of_rows(batch: str, asks: bool) -> None:
     changes = plan_of(ACCUMULATED.format(batch=batch)).changes
     assert any("given the same rows" in c.doubt for c in changes) == asks
+
+
+SHUFFLED = """\
+import numpy as np
+import tensorflow as tf
+data = np.load("rows.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.Adam(0.01)
+{seed}order = np.arange(len(data))
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+for i in range(900):
+    np.random.shuffle(order)
+    step(data[order[:8]])
+"""
+
+
+@pytest.mark.parametrize(("seed", "is_asked"), [("", False), ("np.random.seed(1)\n", True)])
+def test_the_first_rows_of_an_order_that_each_rank_shuffles_are_its_own(seed: str, is_asked: bool) -> None:
+    plan = plan_of(SHUFFLED.format(seed=seed))
+    assert any("given the same rows" in c.doubt for c in plan.changes) is is_asked
+    assert "Adam(0.01 * hvd.size())" in plan.text

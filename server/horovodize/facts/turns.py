@@ -10,6 +10,7 @@ import ast
 import builtins
 from collections.abc import Iterable
 
+from horovodize.facts import orders
 from horovodize.facts.contexts import Context, home, in_turn, passed
 from horovodize.facts.divided_once import DividedOnce
 from horovodize.facts.fixed_values import FixedValues
@@ -292,10 +293,30 @@ class Turns:
         value, path = b.value, b.path
         while path and isinstance(value, (ast.Tuple, ast.List)) and 0 <= path[0] < len(value.elts):
             value, path = value.elts[path[0]], path[1:]
-        part, places = self._part(value, context)
+        apart = self._returned(value, path[0], context) if len(path) == 1 else None
+        part, places = apart or self._part(value, context)
         if path and part is Part.ROWS:
             self._note(e, places)
         return part, (places if not path else (e,)) if part is Part.ROWS else ()
+
+    def _returned(
+        self, e: ast.expr, number: int, context: Context
+    ) -> tuple[Part, tuple[ast.expr, ...]] | None:
+        """One of the values that a function of the program returns together, `x, y = shuffled(x, y)`: what it is by itself, for
+        together they are no array of which a turn could select. None where they can't be told apart."""
+        callee = self.values.callee(e) if isinstance(e, ast.Call) else None
+        if not isinstance(e, ast.Call) or not isinstance(callee, FUNCTIONS) or context.is_running(callee):
+            return None
+        if is_game(self.syntax, callee):
+            return None
+        returned = self.values.returned(callee)
+        given = [r for r in returned if isinstance(r, ast.Tuple) and number < len(r.elts)]
+        if not given or len(given) < len(returned):
+            return None
+        if any(isinstance(part, ast.Starred) for r in given for part in r.elts):
+            return None
+        part, _ = self._all([r.elts[number] for r in given], context.calling(callee, e), e)
+        return part, ((e,) if part is Part.ROWS else ())
 
     def _counts_on(self, b: Binding) -> bool:
         """`i = (i + n) % m`"""
@@ -382,6 +403,10 @@ class Turns:
         if by is Part.UNSEEN or (by is Part.COMPUTED and of is Part.ROWS):
             return Part.UNSEEN, ()
         if of is Part.ROWS:
+            drawn = orders.part_of_one(self.module, e, context)
+            if drawn is not None and not self.graph:  # `np.random.permutation(n)[:32]`
+                self.drawn[drawn] = context
+                return Part.DRAWN, ()
             first = e.slice.elts[0] if isinstance(e.slice, ast.Tuple) and e.slice.elts else None
             if isinstance(first, ast.Slice) and first.lower is first.upper is first.step is None:
                 self._note(e, places)  # columns: of all rows

@@ -12,7 +12,7 @@ from horovodize.facts.answers import Uniform
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import counted, drawing, graph_queues, strong
-from horovodize.rules.decisions import Apart, Shared
+from horovodize.rules.decisions import Agreed, Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Driver
@@ -88,7 +88,22 @@ def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     calls = [n for n in made_of if isinstance(n, ast.Call)]
     if any(_is_drawn_in(draft, driver, c) or _is_of_drawing_generator(draft, c) for c in calls):
         return False  # the rules for seeds see to it
+    if any(_is_shuffled_in(draft, driver, n) for n in made_of if isinstance(n, ast.Name)):
+        return False
     return not _is_made_own(draft, made_of)
+
+
+def _is_shuffled_in(draft: Draft, driver: Driver, name: ast.Name) -> bool:
+    """Whether each rank brings what a name stands for into an order of its own in each turn: `shuffle(order)`, `order[:32]`."""
+    shuffled = [
+        c
+        for c in draft.module.calls_called("shuffle")
+        if c.args and isinstance(c.args[0], ast.Name) and c.args[0].id == name.id and not draft.was(c, Agreed)
+    ]
+    return any(
+        _is_drawn_in(draft, driver, c) and not draft.uniform.draws.is_seeded(draft.names.of(c.func) or "", c)
+        for c in shuffled
+    )
 
 
 def _made_of(draft: Draft, e: ast.expr) -> set[ast.AST]:
