@@ -96,3 +96,68 @@ def test_what_one_batch_draws_for_itself_is_no_order_of_rows() -> None:
     ).text
     assert "[next_batch(16) for _ in range(hvd.size())][hvd.rank()]" in text
     assert "kept = random.sample(near, 2)\n" in text
+
+
+@pytest.mark.parametrize("drawn", [d for d in ORDERS if "argsort" not in d])
+def test_an_order_that_is_drawn_where_a_cursor_begins_again(drawn: str) -> None:
+    text = (
+        f"order = {drawn}\nat = 0\nfor i in range(900):\n    if at + 8 > len(a):\n        order = {drawn}\n        at = 0\n"
+        "    rows = order[at : at + 8]\n    at += 8\n    step(a[rows], b)\n"
+    )
+    assert is_alike(text, drawn)
+
+
+@pytest.mark.parametrize("drawn", ORDERS)
+def test_an_order_that_a_sequence_keeps(drawn: str) -> None:
+    text = (
+        f"class Rows(tf.keras.utils.Sequence):\n    def __init__(self):\n        self.order = {drawn}\n"
+        "    def __len__(self):\n        return len(a) // 8\n    def __getitem__(self, i):\n"
+        "        return a[self.order[i * 8 : i * 8 + 8]], b\n    def on_epoch_end(self):\n"
+        f"        self.order = {drawn}\n"
+        "rows = Rows()\nfor epoch in range(9):\n    for x, y in rows:\n        step(x, y)\n    rows.on_epoch_end()\n"
+    )
+    assert is_alike(text, drawn)
+
+
+def test_batches_that_are_drawn_by_turns_stay_a_ranks_own() -> None:
+    """No order that a later turn takes parts of: the batch of one turn."""
+    text = (
+        "for i in range(900):\n    if i % 2 == 0:\n        rows = random.sample(range(len(a)), 8)\n    else:\n"
+        "        rows = random.sample(range(9), 8)\n    step(a[rows], b)\n"
+    )
+    assert "alike" not in plan_of(HEAD + text).text
+
+
+SHUFFLED = "tf.random.shuffle(tf.range(len(a)))"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def batches():\n    order = {}.numpy()\n    for i in range(0, len(a), 8):\n        yield a[order[i : i + 8]], b\n"
+        "for epoch in range(9):\n    for x, y in batches():\n        step(x, y)\n",
+        "order = np.arange(len(a))\nat = 0\nfor i in range(900):\n    if at + 8 > len(a):\n        order = {}.numpy()\n"
+        "        at = 0\n    rows = order[at : at + 8]\n    at += 8\n    step(a[rows], b)\n",
+        "class Rows(tf.keras.utils.Sequence):\n    def __init__(self):\n        self.on_epoch_end()\n"
+        "    def __len__(self):\n        return len(a) // 8\n    def __getitem__(self, i):\n"
+        "        return a[self.order[i * 8 : i * 8 + 8]], b\n    def on_epoch_end(self):\n"
+        "        self.order = {}.numpy()\n"
+        "rows = Rows()\nfor epoch in range(9):\n    for x, y in rows:\n        step(x, y)\n    rows.on_epoch_end()\n",
+    ],
+)
+def test_an_order_that_tensorflow_draws(text: str) -> None:
+    made = plan_of(HEAD + text.format(SHUFFLED)).text
+    assert SHUFFLED not in made
+    assert "tf.random.shuffle(tf.range(len(a)), seed=" in made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in range(900):\n    rows = {}[:8]\n    step(tf.gather(a, rows), b)\n",
+        "tf.random.set_seed(1)\ndef batches():\n    order = {}.numpy()\n    for i in range(0, len(a), 8):\n"
+        "        yield a[order[i : i + 8]], b\nfor epoch in range(9):\n    for x, y in batches():\n        step(x, y)\n",
+    ],
+)
+def test_what_tensorflow_draws_for_a_batch_or_by_a_seed_stays(text: str) -> None:
+    assert SHUFFLED in plan_of(HEAD + text.format(SHUFFLED)).text

@@ -11,7 +11,7 @@ import ast
 from horovodize.rules.draft import Draft
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import LOOPS, argument
+from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 
 _MADE_ORDERS = ("argsort",)
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -62,6 +62,8 @@ def _is_taken_apart(draft: Draft, drawn: ast.AST) -> bool:
     if not isinstance(statement, ast.Assign):
         return isinstance(statement, (ast.For, ast.AsyncFor)) and draft.syntax.inside(drawn, statement.iter)
     function = draft.syntax.function(statement)
+    if _is_kept_by_object(draft, statement):
+        return True
     nodes = list(walk(function if function is not None else draft.module.tree))
     later = [n for n in nodes if isinstance(n, LOOPS) and n.lineno > statement.lineno]
     loops = [n for n in later if not draft.syntax.inside(statement, n)]
@@ -70,10 +72,28 @@ def _is_taken_apart(draft: Draft, drawn: ast.AST) -> bool:
         is_later = isinstance(n, ast.Assign) and n.lineno > statement.lineno
         if isinstance(n, ast.Assign) and is_later and _reads(n.value, kept):
             kept |= set() if any(draft.syntax.inside(n, loop) for loop in loops) else _targets(n)
+    for decision, _ in draft.syntax.conditions(
+        drawn
+    ):  # `if at + 32 > n: order = sample(rows, n)`, in the loop that takes them
+        loops += [loop for loop in draft.syntax.loops(drawn) if draft.syntax.inside(decision, loop)]
     yields = any(isinstance(n, _YIELDS) for n in nodes)
     return any(
         _takes(loop, kept) for loop in loops if not yields or any(isinstance(n, _YIELDS) for n in walk(loop))
     )
+
+
+def _is_kept_by_object(draft: Draft, statement: ast.Assign) -> bool:
+    """Whether an object keeps what was drawn, `self.order = …`, and another of its methods selects by a part of it."""
+    function = draft.syntax.function(statement)
+    owner = draft.syntax.method_class(function) if function is not None else None
+    if owner is None:
+        return False
+    kept = {ast.unparse(t) for t in statement.targets if isinstance(t, ast.Attribute)}
+    others = (s for s in owner.body if isinstance(s, FUNCTIONS) and s is not function)
+    parts = (
+        n for s in others for n in walk(s) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)
+    )
+    return any(ast.unparse(n.value) in kept and not isinstance(n.slice, ast.Constant) for n in parts)
 
 
 def _targets(statement: ast.Assign) -> set[str]:

@@ -66,6 +66,7 @@ def apply(draft: Draft) -> None:
     drawing_sequences.apply(draft)
     shuffle_order.apply(draft)
     made_rows.apply(draft)
+    shuffle_order.seed_tensors(draft)
     listed_files.keep_order(draft)
 
 

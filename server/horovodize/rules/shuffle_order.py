@@ -96,6 +96,25 @@ def apply(draft: Draft) -> None:
             _report_folder(draft, fed)
 
 
+def seed_tensors(draft: Draft) -> None:
+    """`tf.random.shuffle(tf.range(n))`, which has no stream that could be drawn from: a seed of its own. Runs after the rules
+    that let rank 0 tell what is drawn before a loop."""
+    calls = draft.module.calls_of("tensorflow.random.shuffle")
+    shared = any(c.decision is Decision.SHARED for c in draft.changes) or any(draft.having(Shared))
+    if not calls or not shared or draft.in_graph or draft.module.calls_of("tensorflow.random.set_seed"):
+        return
+    feeds = _Feeds(draft)
+    for call in calls:
+        if argument(call, "seed", 1) is not None or has_unpacking(call) or draft.was(call, Decided):
+            continue
+        if draft.drive.in_traced(call) or not feeds.orders(call):
+            continue
+        draft.decide(call, Agreed("D3", How.SEED))
+        seed = told_draws.own_seed(draft, call, 0)
+        edits = [draft.add_argument(call, f"seed={seed}")]
+        draft.change("D3", call, "Draw the same on all ranks", SHARED, edits)
+
+
 class _Feeds:
     """What comes before the places where rows are dealt out."""
 
