@@ -302,18 +302,6 @@ def test_a_batch_that_is_shorter_on_one_rank_ends_the_loop_on_all() -> None:
     assert "    if any_rank(len(batch) < 9):\n" in plan.text
 
 
-def test_a_cursor_that_is_set_to_where_a_batch_ended() -> None:
-    body = """
-        for epoch in range(5):
-            start = 0
-            while start < 640:
-                end = min(start + 32, 640)
-                sess.run(train, {x: rows[start:end]})
-                start = end
-        """
-    assert any("`start` selects the batches" in note for note in undivided(body))
-
-
 def test_a_variable_that_is_set_to_another_is_no_cursor() -> None:
     body = """
         low = best = 9.0

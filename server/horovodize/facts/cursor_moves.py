@@ -1,10 +1,10 @@
-"""By how much a statement moves a cursor on: `i += n`, `i = (i + n) % len(x)`."""
+"""By how much a statement moves a cursor on: `i += n`, `i = (i + n) % len(x)`, `i = end`."""
 
 from __future__ import annotations
 
 import ast
 
-from horovodize.summary.augmented import added
+from horovodize.summary.augmented import added, moved_to_end
 
 
 def amount(statement: ast.stmt) -> ast.expr | None:
@@ -27,6 +27,13 @@ def goes_round(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
+def amount_to_end(statement: ast.stmt, body: list[ast.stmt]) -> ast.expr | None:
+    """`n` of `start = end`, where the same turn has set `end = start + n` before, or the lesser one of that and how many rows
+    there are."""
+    moved_on = moved_to_end(statement, body)
+    return moved_on.value if moved_on is not None and is_fixed(moved_on.value) else None
+
+
 def _is_length(e: ast.expr) -> bool:
     """`len(x)`, `x.shape[0]`"""
     match e:
@@ -44,4 +51,4 @@ def is_fixed(e: ast.expr) -> bool:
     )
 
 
-__all__ = ["amount", "goes_round", "is_fixed"]
+__all__ = ["amount", "amount_to_end", "goes_round", "is_fixed"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
-from horovodize.facts.cursor_moves import amount, goes_round, is_fixed
+from horovodize.facts.cursor_moves import amount, amount_to_end, goes_round, is_fixed
 from horovodize.facts.restarts import Restart, restart_of
 from horovodize.facts.turn_uses import Uses, uses_of_moved
 from horovodize.source.nodes import names_in, walk
@@ -34,6 +34,7 @@ class Cursor:
     rows       the number at which it begins again at 0: `len(x)` of `start = (start + n) % len(x)`; None where it doesn't
     moves      the statement that moves it on
     restart    where it begins again at `first`; None where it doesn't, or by `rows`
+    end        what `moves` sets it to, where that is the end of the turn's batch: `end` of `start = end`; else None
     uses       what it is used for in the loop's body
     ends       the reads of another variable that goes with it and is where its batch ends: `x[start:end]`"""
 
@@ -43,6 +44,7 @@ class Cursor:
     rows: ast.expr | None = None
     moves: ast.stmt | None = None
     restart: Restart | None = None
+    end: ast.expr | None = None
     uses: Uses = field(default_factory=Uses)
     ends: tuple[ast.Name, ...] = ()
 
@@ -351,7 +353,10 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     reads = [*uses.selecting, *(t.call for t in uses.told)]
     if uses.mixed or not reads:
         return None
-    step, rows = goes_round(statement) or (amount(statement), None)
+    to_end = amount_to_end(statement, loop.body)
+    if to_end is not None and uses.made:
+        return None  # the end is counted by, too: it is that of all ranks there
+    step, rows = goes_round(statement) or (to_end or amount(statement), None)
     stored = [n for n in body if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     of = feeding.variables.of
     given = {name for e in (step, rows) if e is not None for name in names_in(e)}
@@ -378,7 +383,8 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     if not firsts or len(firsts) != len(before) or len({ast.unparse(f) for f in begun}) != 1:
         return None
     first = firsts[0]
-    return Cursor(name, step, first, rows, statement, restart, uses) if is_fixed(first) else None
+    end_of_turn = statement.value if to_end is not None and isinstance(statement, ast.Assign) else None
+    return Cursor(name, step, first, rows, statement, restart, end_of_turn, uses) if is_fixed(first) else None
 
 
 def _is_carried(feeding: Feeding, body: list[ast.AST], name: str) -> bool:

@@ -31,8 +31,11 @@ class Dealt:
         """Whether a name in a training loop stands for the batch of a rank, or for its number."""
         if not self._by_loop:
             return False
-        around = (a for a in self.feeding.syntax.ancestors(name) if a in self._by_loop)
-        return any(name.id in self._of(self._by_loop[a]) for a in around)
+        around = [self._by_loop[a] for a in self.feeding.syntax.ancestors(name) if a in self._by_loop]
+        if not any(name.id in self._of(driver) for driver in around):
+            return False
+        # `start = end` becomes `start = start + n`
+        return not any(c.end is name for driver in around for c in cursors_of(self.feeding, driver))
 
     @cached_property
     def _by_loop(self) -> dict[ast.AST, Driver]:
@@ -48,10 +51,10 @@ class Dealt:
         which it is selected. The number itself goes on counting (see `rules/ranges`)."""
         loop = driver.loop
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
-            given: list[ast.expr] = [
-                use for c in cursors_of(self.feeding, driver) for use in c.uses.selecting
-            ]
-            return derived_from(loop, given + self._asked(loop))
+            cursors = cursors_of(self.feeding, driver)
+            given: list[ast.expr] = [use for c in cursors for use in c.uses.selecting]
+            goes_on = {c.name for c in cursors if c.end is not None}  # `start = end`, of all ranks together
+            return derived_from(loop, given + self._asked(loop)) - goes_on
         target, e = loop.target, loop.iter
         while isinstance(e, ast.Call):
             data = numbered(e)

@@ -168,6 +168,8 @@ def _select(
             *own_numbers.give(draft, cursor.uses, cursor.name, own, rule),
             *(Edit(draft.module.span(end), _end(draft, cursor, own)) for end in cursor.ends),
         ]
+        if cursor.end is not None:  # the end of a rank's own batch is not where all of them go on
+            edits.append(Edit(draft.module.span(cursor.end), _end(draft, cursor, cursor.name)))
         place = next(iter((*cursor.uses.selecting, *(t.call for t in cursor.uses.told))), loop)
         draft.change(rule, place, _WHAT, WHY, edits, decision=Decision.SHARED)
     return owns

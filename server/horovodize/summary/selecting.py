@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import names_in, walk
-from horovodize.summary.augmented import added
+from horovodize.summary.augmented import added, moved_to_end
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 from horovodize.summary.variables import bound_names, is_number
@@ -158,7 +158,7 @@ def is_indexed(feeding: Feeding, loop: Loop) -> bool:
 def selects_as_it_goes_on(feeding: Feeding, loop: Loop) -> bool:
     """Whether each turn of a loop selects data by a number that it moves on: `while i < n: …x[i]…; i += 1`, where the number is
     one of its test, `for _ in range(n): …x[i]…; i += 1`."""
-    moves = (added(s) for s in loop.body)
+    moves = (added(s) or moved_to_end(s, loop.body) for s in loop.body)
     moved = {m.target.id for m in moves if m is not None and isinstance(m.target, ast.Name)}
     moved &= names_in(loop.test) if isinstance(loop, ast.While) else moved - bound_names(loop.target)
     return bool(moved) and _selects_by(feeding, loop, moved)
