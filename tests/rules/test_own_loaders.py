@@ -136,3 +136,62 @@ def test_a_loader_that_others_go_through_is_dealt_out(parts: dict[str, str]) -> 
     text = loader(**parts)
     assert "in range(len(self)):" in text
     assert WHOLE.format("loader") in text
+
+
+PLAIN = """\
+class Rows{bases}:
+    def __init__(self, n):
+        self.x, self.n = np.load("x.npy"), n
+        self.batches = [self.x[i : i + n] for i in range(0, len(self.x), n)]
+    def __len__(self):
+        return {length}
+    def __getitem__(self, k):
+        {rows}
+rows = Rows(16)
+for epoch in range(5):
+    for a, b in rows:
+        step(a, b)
+"""
+BY_NUMBER = "if {}:\n            {}\n        a = self.x[k * self.n : (k + 1) * self.n]\n        return a, a"
+NUMBER = "len(self.x) // self.n"
+FIRST = "a = self.batches[k]\n        return a, a"
+
+
+def plain(rows: str, length: str = NUMBER, bases: str = "") -> str:
+    return plan_of(TAPE + PLAIN.format(rows=rows, length=length, bases=bases)).text
+
+
+@pytest.mark.parametrize(
+    ("rows", "length"),
+    [
+        (BY_NUMBER.format("k >= len(self)", "raise IndexError"), NUMBER),
+        (BY_NUMBER.format("len(self) <= k", "raise IndexError('no more')"), NUMBER),
+        (BY_NUMBER.format(f"k >= {NUMBER}", "raise IndexError()"), NUMBER),
+        (FIRST, "len(self.batches)"),
+        ("return self.batches[k], self.batches[k]", "len(self.batches)"),
+    ],
+)
+@pytest.mark.parametrize("bases", ["", "(object)"])
+def test_an_object_that_ends_where_its_length_says_is_asked_for_a_ranks_own(
+    rows: str, length: str, bases: str
+) -> None:
+    assert "for a, b in (rows[number] for number in shard(range(len(rows)))):" in plain(rows, length, bases)
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "bases"),
+    [
+        (BY_NUMBER.format("k > len(self)", "raise IndexError"), NUMBER, ""),  # one more than its length
+        (BY_NUMBER.format("k >= 2 * len(self)", "raise IndexError"), NUMBER, ""),
+        (BY_NUMBER.format("k >= len(self)", "raise StopIteration"), NUMBER, ""),
+        (BY_NUMBER.format("k >= len(self)", "k = 0"), NUMBER, ""),
+        (BY_NUMBER.format("k >= len(self)", "raise IndexError"), NUMBER, "(Base)"),
+        (FIRST, "len(self.x)", ""),
+        (FIRST, NUMBER, ""),
+        ("a = self.batches[k + 1]\n        return a, a", "len(self.batches)", ""),
+        ("k = k % 3\n        return self.batches[k], self.batches[k]", "len(self.batches)", ""),
+        ("self.last = k\n        return self.batches[k], self.batches[k]", "len(self.batches)", ""),
+    ],
+)
+def test_an_object_that_may_end_elsewhere_is_dealt_out(rows: str, length: str, bases: str) -> None:
+    assert WHOLE.format("rows") in plain(rows, length, bases)

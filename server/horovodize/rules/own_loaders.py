@@ -1,6 +1,7 @@
 """Objects that a loop takes its batches from, part of G4: those that can be asked for a rank's own batches alone.
 
-`for x, y in sequence:`, where that is a Keras `Sequence` of the program's own
+`for x, y in sequence:`, where that is a Keras `Sequence` of the program's own, or any object with `__getitem__` that ends
+where its `__len__` says
     → `for x, y in (sequence[number] for number in shard(range(len(sequence)))):`
 `for x, y in loader:`, whose `__iter__` yields what each number of a `range` selects
     → `for i in shard(range(len(self))):` there, where nothing else goes through such a loader
@@ -74,8 +75,10 @@ def _ask_by_number(draft: Draft, e: ast.expr, cls: ast.ClassDef) -> bool:
         a == SEQUENCE or ("keras" in a and a.endswith((".Sequence", ".PyDataset")))
         for a in draft.values.ancestors(cls)
     )
-    is_plain = len(cls.bases) == 1 and _method(draft, cls, "__iter__") is None
-    if not is_sequence or not is_plain or rows is None or length is None or not _goes_by_number(draft, rows):
+    if rows is None or length is None or _method(draft, cls, "__iter__") is not None:
+        return False
+    is_plain = len(cls.bases) == 1 if is_sequence else _has_no_base(draft, cls) and _ends_at(rows, length)
+    if not is_plain or not _goes_by_number(draft, rows):
         return False
     draft.decide(e, Shared(draft.loop_rule))
     draft.divided = True
@@ -89,6 +92,41 @@ def _ask_by_number(draft: Draft, e: ast.expr, cls: ast.ClassDef) -> bool:
     draft.change(draft.loop_rule, e, _WHAT, WHY, edits)
     data.shuffle_alike(draft, e)
     return True
+
+
+def _has_no_base(draft: Draft, cls: ast.ClassDef) -> bool:
+    are_object = (isinstance(b, ast.Name) and b.id == "object" for b in cls.bases)
+    return all(are_object) and not cls.keywords and not cls.decorator_list
+
+
+def _ends_at(rows: Function, length: Function) -> bool:
+    """Whether an object without `__iter__` ends where its length says: Python asks it for 0, 1, 2, … until an `IndexError`.
+
+    `if k >= len(self): raise IndexError`, or `self.batches[k]` where the length is `len(self.batches)`."""
+    number = next((a.arg for a in (*rows.args.posonlyargs, *rows.args.args)[1:2]), None)
+    returned = [n.value for n in walk(length) if isinstance(n, ast.Return) and n.value is not None]
+    if number is None or len(returned) != 1 or number in _set_in(rows):
+        return False
+    lengths = {ast.unparse(returned[0]), "len(self)", "self.__len__()"}
+    body = [s for s in rows.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    first = body[0] if body else None
+    if isinstance(first, ast.If) and len(first.body) == 1 and isinstance(first.body[0], ast.Raise):
+        raised = first.body[0].exc
+        raised = raised.func if isinstance(raised, ast.Call) else raised
+        tests = {f"{number} >= {n}" for n in lengths} | {f"{n} <= {number}" for n in lengths}
+        return isinstance(raised, ast.Name) and raised.id == "IndexError" and ast.unparse(first.test) in tests
+    whole = returned[0].args[0] if isinstance(returned[0], ast.Call) and returned[0].args else None
+    if whole is None or ast.unparse(returned[0]) != f"len({ast.unparse(whole)})":
+        return False
+    is_simple = isinstance(first, (ast.Assign, ast.Return))
+    taken = (
+        [n for n in walk(first) if isinstance(n, ast.Subscript)] if is_simple and first is not None else []
+    )
+    return any(ast.unparse(n) == f"{ast.unparse(whole)}[{number}]" for n in taken)
+
+
+def _set_in(function: Function) -> set[str]:
+    return {n.id for n in walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
 def _goes_by_number(draft: Draft, method: Function) -> bool:
