@@ -32,12 +32,22 @@ YIELD = "            yield x[i:i + 8], y[i:i + 8]\n"
         generator("            rows = source.next_batch(8)\n            yield rows, rows\n"),
         generator("            rows = mine.augmented(x)\n            yield rows, y[i:i + 8]\n"),
         generator("            yield x[:8], y[:8]\n"),
+        generator("            if i > 8:\n                k = slice(i, i + 8)\n            yield x[k], y[k]\n"),
+        generator(
+            "            if i > 8:\n                k = i\n            else:\n                n = i\n"
+            "            yield x[k], y[n]\n"
+        ),
+        generator(
+            "            if i > 8:\n                k = last\n            else:\n                k = i\n"
+            "            last = i\n            yield x[k], y[k]\n"
+        ),
         generator(YIELD, "names"),
         generator("            rows = x[i:i + 8]\n" + YIELD, after="        print(rows)\n"),
     ],
     ids=[
         "it counts on", "it keeps a batch", "not every turn", "left early", "twice", "draws by a seed", "changes the data",
-        "gathers", "a stream", "not seen", "not by the number", "not of numbers", "read after the loop",
+        "gathers", "a stream", "not seen", "not by the number", "set in one arm",
+        "each set in one arm", "the last in one arm", "not of numbers", "read after the loop",
     ],
 )  # fmt: skip
 def test_what_turns_share_is_dealt_out_as_a_whole(made: str) -> None:
@@ -53,6 +63,10 @@ def test_what_turns_share_is_dealt_out_as_a_whole(made: str) -> None:
         "            rows = slice(i, i + 8)\n            yield x[rows].astype('float32'), np.eye(9)[y[rows]]\n",
         "            mine.count(8)\n            rows = mine.read(x[i:i + 8])\n            yield rows, y[i:i + 8]\n",
         "            pictures = [cv2.imread(p) for p in x[i:i + 8]]\n            yield np.stack(pictures), y[i:i + 8]\n",
+        "            if len(x) > 9:\n                k = order[i:i + 8]\n            else:\n"
+        "                k = slice(i, i + 8)\n            yield x[k], y[k]\n",
+        "            k = slice(i, i + 8)\n            if len(x) > 9:\n                k = order[i:i + 8]\n"
+        "            yield x[k], y[k]\n",
     ],
 )
 def test_each_rank_leaves_out_the_others_numbers(turn: str) -> None:
@@ -376,3 +390,12 @@ def test_images_in_an_order_that_ranks_share_are_dealt_out(taken: str, told: str
 def test_what_is_called_like_an_image_generator_is_dealt_out(maker: str) -> None:
     head = FLOW.format("").replace("tf.keras.preprocessing.image.ImageDataGenerator()", maker)
     assert "enumerate(shard_batches(flow))" in plan_of(ORDERED + head + TAKEN["loop"]).text
+
+
+def test_a_parameter_of_the_same_name_is_no_other_use_of_a_generator() -> None:
+    text = plan_of(
+        TAPE
+        + "x = np.load('x.npy')\n\n\ndef prepare(rows):\n    return x[rows]\n\n\ndef rows():\n    for i in range(len(x)):\n"
+        "        yield prepare(i)\n\n\nfor a in tf.data.Dataset.from_generator(rows, tf.float32).batch(8):\n    step(a, a)\n"
+    ).text
+    assert "for i in shard(range(len(x))):" in text

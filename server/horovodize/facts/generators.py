@@ -117,8 +117,11 @@ class Generators:
                 return False
             if self._passes_on(statement, loop, made, draws=draws):
                 return False
-            if isinstance(statement, ast.Assign) and names_in(statement.value) & made:
-                made |= {name for target in statement.targets for name in names_in(target)}
+            for assign in (
+                n for n in walk(statement) if isinstance(n, ast.Assign)
+            ):  # in both arms of an `if`, too
+                if names_in(assign.value) & made:
+                    made |= {name for target in assign.targets for name in names_in(target)}
         calls = [n for n in walk(loop) if isinstance(n, ast.Call)] if draws else []
         is_own = bool(names_in(given) & made) or any(map(self._draws_freely, calls))
         return is_own and not self._is_read_before(loop)
@@ -216,17 +219,31 @@ class Generators:
     def _is_read_before(self, loop: ast.For) -> bool:
         """Whether a name that the loop sets may be read before a turn has set it, or after the loop."""
         names = _set_in(loop.body)
-        fresh = names_in(loop.target)
-        for statement in loop.body:
-            value = statement.value if isinstance(statement, ast.Assign) else statement
-            if value is not None and (_read(value) & names) - fresh:
-                return True
-            if isinstance(statement, ast.Assign):
-                fresh |= _set_in([statement])
+        if _set_after(loop.body, names, names_in(loop.target)) is None:
+            return True
         function = self.feeding.syntax.function(loop)
         inside = set(walk(loop))
         after = (n for n in walk(function) if n not in inside) if function is not None else iter(())
         return bool({n.id for n in after if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & names)
+
+
+def _set_after(body: list[ast.stmt], names: set[str], before: set[str]) -> set[str] | None:
+    """Which names a turn has surely set after some statements, of `if` in both arms; None where they read one of `names` before
+    the turn has set it."""
+    fresh = set(before)
+    for statement in body:
+        if isinstance(statement, ast.If):
+            arms = [_set_after(arm, names, fresh) for arm in (statement.body, statement.orelse)]
+            if (_read(statement.test) & names) - fresh or arms[0] is None or arms[1] is None:
+                return None
+            fresh = arms[0] & arms[1]
+            continue
+        value = statement.value if isinstance(statement, ast.Assign) else statement
+        if (_read(value) & names) - fresh:
+            return None
+        if isinstance(statement, ast.Assign):
+            fresh |= _set_in([statement])
+    return fresh
 
 
 def _set_in(statements: list[ast.stmt]) -> set[str]:

@@ -82,7 +82,14 @@ def divide_rows(draft: Draft, rule: str, dataset: ast.expr) -> bool:
         draft.values.callee(c) is begun for c in draft.syntax.calls
     ):
         return False
-    uses = [n for n in draft.syntax.every(ast.Name) if n.id == begun.name and isinstance(n.ctx, ast.Load)]
+    scopes = draft.module.scopes
+    uses = [
+        n
+        for n in draft.syntax.every(ast.Name)
+        if n.id == begun.name
+        and isinstance(n.ctx, ast.Load)
+        and scopes.lookup(n.id, n) is scopes.scope(begun)
+    ]
     parts = draft.facts.generators.rows(begun)
     if len(uses) != 1 or not parts:
         return False
