@@ -119,11 +119,32 @@ def test_an_order_that_a_sequence_keeps(drawn: str) -> None:
     assert is_alike(text, drawn)
 
 
+@pytest.mark.parametrize("drawn", ORDERS)
+def test_an_order_that_is_kept_beside_a_cursor(drawn: str) -> None:
+    text = (
+        f"class Rows:\n    def __init__(self):\n        self.at, self.order = 0, {drawn}\n    def next_batch(self):\n"
+        f"        if self.at + 8 > len(a):\n            self.at, self.order = 0, {drawn}\n"
+        "        chosen = self.order[self.at : self.at + 8]\n        self.at += 8\n        return a[chosen]\n"
+        "rows = Rows()\nfor i in range(900):\n    x = rows.next_batch()\n    step(x, b)\n"
+    )
+    made = plan_of(HEAD + text).text
+    assert f" = 0, {drawn}\n" not in made
+    assert "broadcast_object(" in made or "alike(" in made
+
+
 def test_batches_that_are_drawn_by_turns_stay_a_ranks_own() -> None:
     """No order that a later turn takes parts of: the batch of one turn."""
     text = (
         "for i in range(900):\n    if i % 2 == 0:\n        rows = random.sample(range(len(a)), 8)\n    else:\n"
         "        rows = random.sample(range(9), 8)\n    step(a[rows], b)\n"
+    )
+    assert "alike" not in plan_of(HEAD + text).text
+
+
+def test_a_batch_that_an_object_draws_at_each_call_stays_a_ranks_own() -> None:
+    text = (
+        "class Rows:\n    def draw(self):\n        self.chosen = random.sample(range(len(a)), 8)\n"
+        "        return a[self.chosen[:8]]\nrows = Rows()\nfor i in range(900):\n    x = rows.draw()\n    step(x, b)\n"
     )
     assert "alike" not in plan_of(HEAD + text).text
 

@@ -83,13 +83,15 @@ def _is_taken_apart(draft: Draft, drawn: ast.AST) -> bool:
 
 
 def _is_kept_by_object(draft: Draft, statement: ast.Assign) -> bool:
-    """Whether an object keeps what was drawn, `self.order = …`, and another of its methods selects by a part of it."""
+    """Whether an object keeps what was drawn, `self.order = …`, and another of its methods selects by a part of it; or the
+    same one, which doesn't draw at each call."""
     function = draft.syntax.function(statement)
     owner = draft.syntax.method_class(function) if function is not None else None
     if owner is None:
         return False
-    kept = {ast.unparse(t) for t in statement.targets if isinstance(t, ast.Attribute)}
-    others = (s for s in owner.body if isinstance(s, FUNCTIONS) and s is not function)
+    kept = {name for name in _targets(statement) if "." in name}
+    now_and_then = bool(draft.syntax.conditions(statement))
+    others = (s for s in owner.body if isinstance(s, FUNCTIONS) and (s is not function or now_and_then))
     parts = (
         n for s in others for n in walk(s) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)
     )
@@ -97,7 +99,8 @@ def _is_kept_by_object(draft: Draft, statement: ast.Assign) -> bool:
 
 
 def _targets(statement: ast.Assign) -> set[str]:
-    return {ast.unparse(t) for t in statement.targets if isinstance(t, (ast.Name, ast.Attribute))}
+    parts = (p for t in statement.targets for p in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t]))
+    return {ast.unparse(p) for p in parts if isinstance(p, (ast.Name, ast.Attribute))}
 
 
 def _takes(loop: ast.AST, kept: set[str]) -> bool:
