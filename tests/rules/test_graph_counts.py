@@ -165,3 +165,57 @@ def test_not_by_what_else_a_test_runs(add: str, test: str) -> None:
     plan = plan_of(COUNTED.format(add, test).replace("count = ", "loss = tf.reduce_sum(x)\ncount = "))
     assert "900 // hvd.size()" not in plan.text
     assert "MomentumOptimizer(0.1, 0.9)" in plan.text
+
+
+GLOBAL = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x = np.random.rand(64, 4)
+{made}
+xp = tf.placeholder(tf.float32, [None, 4])
+lr = tf.placeholder(tf.float32, [])
+opt = tf.train.AdamOptimizer(lr).minimize(tf.reduce_mean(tf.square(tf.layers.dense(xp, 1))))
+{count}
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for epoch in range(10):
+        {before}
+        for i in range(16):
+            step = sess.run({read})
+            sess.run(train, {{xp: x[i * 4:(i + 1) * 4], lr: 0.01 * 0.5 ** (step // 40)}})
+            if step % 20 == 0:
+                print(step)
+"""
+GROUPED = "train = tf.group(opt, tf.assign_add(s, 1))"
+AFTER = "with tf.control_dependencies([opt]):\n    train = tf.train.get_global_step().assign_add(1)"
+MADE = "s = tf.train.get_or_create_global_step()"
+
+
+@pytest.mark.parametrize(
+    ("made", "count", "read"),
+    [
+        (MADE, GROUPED, "s"),
+        (MADE, AFTER, "s"),
+        ("tf.train.create_global_step()", AFTER, "tf.train.get_global_step()"),
+        ("s = tf.train.create_global_step()", GROUPED, "tf.train.get_global_step()"),
+    ],
+)
+def test_a_global_step_that_is_counted_by_hand_counts_a_ranks_steps(made: str, count: str, read: str) -> None:
+    text = plan_of(GLOBAL.format(made=made, count=count, read=read, before="pass")).text
+    assert "0.5 ** (step * hvd.size() // 40)}" in text
+    assert "if step % max(1, 20 // hvd.size()) == 0 and hvd.rank() == 0:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("count", "before"),
+    [
+        ("train, bump = opt, tf.assign_add(s, 1)", "sess.run(bump)"),  # epochs
+        ("train, bump = opt, tf.assign(s, 0)", "pass"),
+        (GROUPED + "\nback = tf.assign(s, 0)", "sess.run(back)"),  # begins again
+        ("train = opt", "pass"),
+    ],
+)
+def test_a_global_step_that_counts_something_else_is_left_alone(count: str, before: str) -> None:
+    text = plan_of(GLOBAL.format(made=MADE, count=count, read="s", before=before)).text
+    assert "0.5 ** (step // 40)}" in text
+    assert "if step % 20 == 0 and hvd.rank() == 0:\n" in text

@@ -323,7 +323,7 @@ class Counters:
         if inner is not None and self.values.callee(call) is None:
             yield from self._read(inner, known, depth - 1)
         elif self.names.of(call.func) in GLOBAL_STEPS:
-            yield self._global_step
+            yield self._global_step or self._variable(call)
         elif self.names.of(call.func) == "tensorflow.compat.v1.train.global_step" and len(call.args) == 2:
             yield from self._read(call.args[1], known, depth - 1)
         elif call in self.sites.graph.all_runs:
@@ -406,11 +406,14 @@ class Counters:
         return self._by_variable[made]
 
     def _find_variable(self, made: ast.Call) -> Counter | None:
-        if self.names.of(made.func) not in VARIABLES and not _is_added_to_layer(made):
+        is_global = self.names.of(made.func) in GLOBAL_STEPS
+        if self.names.of(made.func) not in VARIABLES and not is_global and not _is_added_to_layer(made):
             return None
         if made in self.graph_counts.global_step_variables:
             return self._global_step
-        if self.sites.builds_graph:
+        if (
+            self.sites.builds_graph or is_global
+        ):  # the latter counted by hand, `tf.assign_add(global_step, 1)`
             return self._graph_variable(made)
         if made in self.graph_counts.counted_eagerly:
             return self._global_step

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from horovodize.facts.counter_kinds import GLOBAL_STEPS
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import argument, says_none
@@ -69,12 +70,18 @@ class GraphCounts:
 
     def settings(self, made: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
         """The operations that set the variable which a call makes, as (operation, variable, what it is given):
-        `v.assign_add(1)`, `tf.assign(v, v + 1)`."""
+        `v.assign_add(1)`, `tf.assign(v, v + 1)`. (A graph has one global step, which several calls may give.)"""
+        made_so = self._global_steps_made if made in self._global_steps_made else {made}
         for call in self.module.calls_called("assign", "assign_add", "assign_sub"):
             of_module = (self.module.names.of(call.func) or "").startswith(_MODULE)
             given = call.args if of_module else [getattr(call.func, "value", call), *call.args]
-            if len(given) > 1 and made in self.module.values.calls(given[0]):
+            if len(given) > 1 and not made_so.isdisjoint(self.module.values.calls(given[0])):
                 yield call, given[0], given[1]
+
+    @cached_property
+    def _global_steps_made(self) -> set[ast.Call]:
+        """The calls that give the graph's global step: `tf.train.get_or_create_global_step()`."""
+        return {c for name in GLOBAL_STEPS for c in self.module.calls_of(name)}
 
     def _adds(self, call: ast.Call, variable: ast.expr, value: ast.expr) -> bool:
         if self.module.names.last(call.func) == "assign_add":
