@@ -145,3 +145,80 @@ def test_the_first_rows_of_an_order_that_each_rank_shuffles_are_its_own(seed: st
     plan = plan_of(SHUFFLED.format(seed=seed))
     assert any("given the same rows" in c.doubt for c in plan.changes) is is_asked
     assert "Adam(0.01 * hvd.size())" in plan.text
+
+
+FETCHED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 6])
+rate = tf.placeholder(tf.float32, [])
+step_made = tf.train.get_or_create_global_step()
+train = tf.train.AdamOptimizer(rate).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2), global_step=step_made)
+data = np.load("rows.npy")
+def some(k):
+    k = k * 32 % 900
+    return data[k:k + 32]
+def both(k):
+    print(k)
+    return (0.1 if k < 100 else 0.01), data[k * 32 % 900:][:32]
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    {head}
+        {body}
+"""
+EACH = "for _ in range(3000):\n        step = sess.run(step_made)"
+UNTIL = "step = 0\n    while step < 3000:"
+TRAIN = "sess.run(train, {{x: {}, rate: 0.1}})"
+OWN = "(step * hvd.size() + hvd.rank())"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "text"),
+    [
+        (EACH, "k = step * 32 % 900\n        " + TRAIN.format("data[k:k + 32]"), f"k = {OWN} * 32 % 900\n"),
+        (EACH, "rows = some(step)\n        " + TRAIN.format("rows"), f"rows = some({OWN[1:-1]})\n"),
+        (
+            UNTIL,
+            f"k = step * 32 % 900\n        {TRAIN.format('data[k:k + 32]')}\n        step = sess.run(step_made)",
+            f"k = {OWN} * 32 % 900\n",
+        ),
+        (
+            UNTIL,
+            f"rows = some(step)\n        {TRAIN.format('rows')}\n        step = tf.train.global_step(sess, step_made)",
+            f"rows = some({OWN[1:-1]})\n",
+        ),
+    ],
+)
+def test_rows_by_the_step_of_a_graph_are_each_ranks_own(head: str, body: str, text: str) -> None:
+    source = FETCHED.format(head=head, body=body.replace("{{", "{").replace("}}", "}"))
+    assert text in plan_of(source).text
+    assert "given the same rows" not in plan_of(source).text
+
+
+def test_what_counts_beside_such_rows_is_the_same_on_all_ranks() -> None:
+    body = (
+        "k = step * 32 % 900\n        sess.run(train, {x: data[k:k + 32], rate: 0.1 * 0.9 ** (step / 50)})\n"
+    )
+    body += "        if step % 100 == 0:\n            print(step)"
+    text = plan_of(FETCHED.format(head=EACH, body=body)).text
+    assert f"k = {OWN} * 32 % 900\n" in text
+    assert "rate: 0.1 * 0.9 ** (step * hvd.size() / 50)}" in text
+    assert "if step % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:\n" in text
+
+
+def test_a_function_that_counts_and_selects_by_such_a_step_is_asked_about() -> None:
+    body = "r, rows = both(step)\n        sess.run(train, {x: rows, rate: r})"
+    plan = plan_of(FETCHED.format(head=EACH, body=body))
+    assert any(c.doubt for c in plan.changes)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "rows = data[np.random.randint(0, 900, 32)]\n        sess.run(train, {x: rows, rate: 0.1})",
+        "rows = reader.next_batch(32)\n        sess.run(train, {x: rows, rate: 0.1})",
+        "sess.run(train, {x: data, rate: 0.1 * 0.9 ** (step / 50)})",  # all rows, which are divided
+    ],
+)
+def test_rows_that_no_step_selects_are_left_alone(body: str) -> None:
+    assert "hvd.size() + hvd.rank()" not in plan_of(FETCHED.format(head=EACH, body=body)).text

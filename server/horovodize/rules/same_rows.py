@@ -1,7 +1,8 @@
 """Steps that would be given the same rows on every rank though their loop is divided: part of C5.
 
 Fewer steps at a larger rate are right where ranks train on rows of their own. Where no rule has divided what a step is given,
-and it is surely the same on every rank (it comes by a number that goes on, from arrays that all have), that is asked."""
+and it is surely the same on every rank (it comes by a number that goes on, from arrays that all have), that is asked. Rows that
+are selected by what a graph counts are divided (`rows_by_global_step`)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Uniform
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import counted, drawing, graph_queues, strong
+from horovodize.rules import counted, drawing, graph_queues, rows_by_global_step, strong
 from horovodize.rules.decisions import Agreed, Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
@@ -27,6 +28,7 @@ _THE_SAME = {
     Decision.COUNTED,
     Decision.SCALED,
 }  # numbers that are others, but the same on each rank
+_OF_SESSIONS = ("S3", "S4")  # by which a count is fetched, the same on each rank
 _LIMIT = 400
 
 
@@ -49,6 +51,8 @@ def ask(draft: Draft, rule: str) -> None:
                 and not _draws_its_rows(draft, driver, step)
                 and draft.once("same rows", driver.loop)
             ):
+                if rows_by_global_step.divide(draft, driver, given):
+                    continue
                 draft.ask(rule, given[0], _WHAT, _WHY, _SAME)
 
 
@@ -116,8 +120,9 @@ def _made_of(draft: Draft, e: ast.expr) -> set[ast.AST]:
 
 def _is_made_own(draft: Draft, made_of: set[ast.AST]) -> bool:
     """Whether a rule has made something a rank's own that a value is made of."""
-    spans = {draft.module.span(n) for n in made_of if isinstance(n, ast.expr)}
-    changed = (c for c in draft.changes if c.decision not in _THE_SAME)
+    parts = [n for n in made_of if isinstance(n, ast.expr) and not draft.was(n, Agreed)]
+    spans = {draft.module.span(n) for n in parts}
+    changed = (c for c in draft.changes if c.decision not in _THE_SAME and c.rule not in _OF_SESSIONS)
     return any(draft.was(n, Shared, Apart) for n in made_of) or any(c.span in spans for c in changed)
 
 
