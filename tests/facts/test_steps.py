@@ -26,6 +26,9 @@ TOGETHER = "def shuffled(a, b):\n    k = np.random.permutation(len(a))\n    retu
         "for _ in range(9):\n    k = np.random.choice(64, 8)\n    train_step(tf.gather(X, k), tf.gather(Y, k))\n",
         "at = 0\nwhile at < 64:\n    train_step(X[at : at + 8], Y[at : at + 8])\n    at += 8\n",
         "for a, b in zip(X, Y):\n    train_step(a, b)\n",
+        "for _ in range(9):\n    k = np.random.permutation(64)[:8]\n    train_step(X[k], Y[k])\n",
+        "def some(n):\n    k = np.random.permutation(len(X))[:n]\n    return X[k], Y[k]\nfor _ in range(9):\n"
+        "    x, y = some(8)\n    train_step(x, y)\n",
         "for epoch in range(3):\n    order = np.random.permutation(64)\n    for i in range(0, 64, 8):\n"
         "        train_step(X[order[i : i + 8]], Y[order[i : i + 8]])\n",
         "def batch(i):\n    return X[i : i + 8], Y[i : i + 8]\nfor i in range(9):\n    x, y = batch(i)\n    train_step(x, y)\n",
@@ -51,6 +54,10 @@ def test_batches(loop: str) -> None:
     "loop",
     [
         "for i in range(9):\n    sess.run(train, {x: x_all[i : i + 8], y: y_all[i : i + 8]})\n",
+        "for i in range(9):\n    k = sess.run(tf.train.get_global_step()) * 8\n"
+        "    sess.run(train, {x: x_all[k : k + 8], y: y_all[k : k + 8]})\n",
+        "for i in range(9):\n    k = tf.train.global_step(sess, step) * 8 % 64\n"
+        "    sess.run(train, {x: x_all[k : k + 8], y: y_all[k : k + 8]})\n",
         "for i in range(9):\n    a, b = data.train.next_batch(8)\n    sess.run(train, feed_dict={x: a, y: b})\n",
         "for i in range(9):\n    t = np.linspace(i, i + 1, 64)\n    sess.run(train, {x: np.stack([t, t, t], 1), y: y_all})\n",
         "feed = {x: x_all[:8], y: y_all[:8]}\nfor i in range(9):\n    feed = {x: x_all[i : i + 8], y: y_all[i : i + 8]}\n"
@@ -64,6 +71,19 @@ def test_batches(loop: str) -> None:
 )
 def test_batches_of_sessions(loop: str) -> None:
     assert step_of(SESSION + loop).feed is Feed.BATCH
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for _ in range(9):\n    k = np.random.permutation(len(X))[: len(X)]\n    train_step(X[k], Y[k])\n",
+        "for _ in range(9):\n    k = np.random.permutation(64)[:64]\n    train_step(X[k], Y[k])\n",
+        "k = np.random.permutation(64)[:8]\nfor _ in range(9):\n    train_step(X[k], Y[k])\n",  # the same in each step
+        "for _ in range(9):\n    k = np.random.permutation(64)\n    train_step(X[k], Y[k])\n",
+    ],
+)
+def test_orders_of_all_rows_are_no_batches(loop: str) -> None:
+    assert step_of(TAPE + loop).feed is Feed.WHOLE
 
 
 @pytest.mark.parametrize(

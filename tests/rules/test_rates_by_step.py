@@ -645,3 +645,52 @@ model.fit(x, y, callbacks=[Later()])
     text = plan_of(TF + source).text
     assert "optimizer.learning_rate = 0.1 * 0.99 ** (step * hvd.size()) * hvd.size()" in text
     assert "if step % max(1, 20 // hvd.size()) == 0 and hvd.rank() == 0:" in text
+
+
+ASSIGNED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x, new = tf.placeholder(tf.float32), tf.placeholder(tf.float32, [])
+lr = tf.Variable(0.1, trainable=False)
+to, half = tf.assign(lr, new), tf.assign(lr, lr * 0.5)
+train = tf.train.GradientDescentOptimizer(lr).minimize(tf.square(x - tf.Variable(1.0)))
+cur = 0.1
+def set_rate(session, rate):
+    session.run(to, {{new: rate}})
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(1000):
+        {before}
+        sess.run(train, {{x: data.next_batch(8)}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("sess.run(to, {new: 0.1 * 0.9 ** (i / 100)})", "0.1 * 0.9 ** (i * hvd.size() / 100)"),
+        ("sess.run(tf.assign(lr, 0.1 * 0.9 ** (i // 100)))", "0.1 * 0.9 ** (i * hvd.size() // 100)"),
+        ("lr.load(0.1 * 0.9 ** (i // 100), sess)", "lr.load(0.1 * 0.9 ** (i * hvd.size() // 100), sess)"),
+        ("set_rate(sess, 0.1 * 0.9 ** (i / 100))", "set_rate(sess, 0.1 * 0.9 ** (i * hvd.size() / 100))"),
+        ("cur *= 0.99; sess.run(to, {new: cur})", "cur *= 0.99 ** hvd.size(); sess.run(to, {new: cur})"),
+        (
+            "if i in (300, 600): lr.load(0.01 if i == 300 else 0.001, sess)",
+            "lr.load(0.01 if i == max(1, 300 // hvd.size()) else 0.001, sess)",
+        ),
+        ("if i % 100 == 0: sess.run(half)", "if i * hvd.size() % 100 < hvd.size(): sess.run(half)"),
+    ],
+)
+def test_what_a_session_sets_a_rate_to_goes_by_the_steps_of_all_ranks(before: str, after: str) -> None:
+    text = plan_of(ASSIGNED.format(before=before)).text
+    assert after in text
+    assert "for i in range(1000 // hvd.size()):\n" in text
+
+
+@pytest.mark.parametrize("before", ["sess.run(to, {new: 0.1})", "lr.load(0.1, sess)", "sess.run(half)"])
+def test_a_rate_that_a_session_sets_by_no_count_is_left_alone(before: str) -> None:
+    assert f"        {before}\n" in plan_of(ASSIGNED.format(before=before)).text
+
+
+def test_a_load_that_reads_rows_selects_by_its_number() -> None:
+    text = plan_of(ASSIGNED.format(before="reader.load(i)")).text
+    assert "for i in range(hvd.rank(), 1000 // hvd.size() * hvd.size(), hvd.size()):\n" in text

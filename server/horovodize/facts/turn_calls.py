@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from horovodize.facts.counter_kinds import GLOBAL_STEPS
 from horovodize.facts.cursors import deals_by_cursor
 from horovodize.facts.games import is_game
 from horovodize.source.nodes import walk
@@ -56,6 +57,17 @@ def is_random(name: str) -> bool:
     if name.rsplit(".", 1)[-1] in ("seed", "set_seed", "default_rng", "RandomState", "Generator"):
         return False
     return name.startswith(_RANDOM) or _RANDOM_V1.match(name) is not None
+
+
+def gives_count(module: Module, e: ast.Call) -> bool:
+    """Whether a call gives the global step of a graph, and no rows: `tf.train.global_step(session, step)`,
+    `session.run(step)`."""
+    if module.names.of(e.func) == "tensorflow.compat.v1.train.global_step":
+        return True
+    if module.names.last(e.func) != "run" or len(e.args) != 1 or e.keywords:
+        return False
+    made = module.values.calls(e.args[0])
+    return bool(made) and all(module.names.of(c.func) in GLOBAL_STEPS for c in made)
 
 
 def gives_next(module: Module, e: ast.Call, in_graph: bool) -> bool:

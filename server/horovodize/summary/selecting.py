@@ -24,6 +24,7 @@ _TRAINED = (
     "tensorflow.keras.Model", "tensorflow.keras.Sequential", "tensorflow.keras.models.", "tensorflow.keras.layers.",
     "tensorflow.compat.v1.layers.", "tensorflow.keras.optimizers.",
 )  # fmt: skip
+_VARIABLES = (".Variable", ".get_variable")
 _FAR = 3  # functions that a number is followed through
 _READING = re.compile(r"batch|load(?!_weights|_model)|fetch|sample|slice|get_data|get_item|gather|^get$")
 
@@ -205,9 +206,18 @@ def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
         return bool(selected_inside(feeding, call, variables))
     last = feeding.names.last(call.func)
     if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
-        if not _hands_nothing_over(feeding, call):
+        if not _hands_nothing_over(feeding, call) and not _sets_variable(feeding, call):
             return True
     return _indexes_with(feeding, call, variables)
+
+
+def _sets_variable(feeding: Feeding, call: ast.Call) -> bool:
+    """Whether a call gives a variable of a graph its value: `rate.load(0.1 * 0.9 ** epoch, session)`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "load":
+        return False
+    made = feeding.values.calls(call.func.value)
+    names = [feeding.names.of(c.func) or "" for c in made]
+    return bool(made) and all(n.startswith("tensorflow.") and n.endswith(_VARIABLES) for n in names)
 
 
 def _hands_nothing_over(feeding: Feeding, call: ast.Call) -> bool:
