@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from horovodize import catalogue
 from horovodize.plan import Decision
 from horovodize.rules import (
+    assigned_values,
     bias_corrections,
     counted,
     decays,
@@ -72,6 +73,10 @@ def apply(draft: Draft) -> None:
                     _tell_drawing(draft, read)
     for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
+    for value in _set_by_sessions(draft):
+        if not counts_a_share(draft, value):
+            tell(draft, value)
+            decays.follow(draft, value, rule="G5")
     for read in _looked_up(draft):
         tell_all(draft, read, "G5")
     for value in _objectives(draft) if draft.divided else ():
@@ -152,6 +157,13 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
     for pair in set_together.pairs(draft) if not draft.in_graph else ():
         if counted.is_by_step(draft, pair):
             yield pair.elts[1]
+
+
+def _set_by_sessions(draft: Draft) -> Iterator[ast.expr]:
+    """What sessions set variables to that losses are made with: `sess.run(tf.assign(beta, step / 1000))`."""
+    for objective in _objectives(draft) if draft.divided and draft.in_graph else ():
+        for value in assigned_values.of(draft, objective):
+            yield from (value, *draft.facts.counters.fetched.fed(draft.values.depends([value], _FAR)))
 
 
 def _looked_up(draft: Draft) -> Iterator[ast.expr]:

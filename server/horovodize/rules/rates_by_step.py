@@ -11,10 +11,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.kept import VARIABLES
 from horovodize.facts.variable_additions import within
 from horovodize.plan import Decision
 from horovodize.rules import (
+    assigned_values,
     bias_corrections,
     counted,
     decays,
@@ -192,27 +192,9 @@ def follow_fed(draft: Draft, rate: ast.expr) -> None:
     set one to that is a variable: `sess.run(tf.assign(rate, 0.1 * 0.99 ** step))`, also by a placeholder."""
     for value in fed(draft, rate):
         follow(draft, value, value)
-    for given in _assigned(draft, rate):
+    for given in assigned_values.of(draft, rate):
         for value in (given, *fed(draft, given)):
             follow(draft, value, value)
-
-
-def _assigned(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
-    """What variables are set to that a rate is made of; not of those that count steps, nor what goes on from itself."""
-    graph_counts = draft.facts.counters.graph_counts
-    for made in draft.values.depends([rate], _LIMIT):
-        if not isinstance(made, ast.Call) or draft.names.of(made.func) not in VARIABLES:
-            continue
-        if made in graph_counts.global_step_variables or graph_counts.counts(made):
-            continue
-        loads = [
-            c.args[0]
-            for c in draft.module.calls_called("load")
-            if isinstance(c.func, ast.Attribute) and c.args and made in draft.values.calls(c.func.value)
-        ]
-        for value in (*(given for _, _, given in graph_counts.settings(made)), *loads):
-            if made not in draft.values.depends([value], _LIMIT):
-                yield value
 
 
 def fed(draft: Draft, rate: ast.expr, *, directly: bool = False) -> Iterator[ast.expr]:
