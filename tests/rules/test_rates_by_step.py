@@ -655,6 +655,7 @@ lr = tf.Variable(0.1, trainable=False)
 to, half = tf.assign(lr, new), tf.assign(lr, lr * 0.5)
 train = tf.train.GradientDescentOptimizer(lr).minimize(tf.square(x - tf.Variable(1.0)))
 cur = 0.1
+rates = np.load("rates.npy")
 def set_rate(session, rate):
     session.run(to, {{new: rate}})
 with tf.Session() as sess:
@@ -677,6 +678,8 @@ with tf.Session() as sess:
             "if i in (300, 600): lr.load(0.01 if i == 300 else 0.001, sess)",
             "lr.load(0.01 if i == max(1, 300 // hvd.size()) else 0.001, sess)",
         ),
+        ("sess.run(to, {new: rates[i]})", "sess.run(to, {new: rates[i * hvd.size()]})"),
+        ("r = rates[i]; sess.run(to, {new: r}); print(r)", "r = rates[i * hvd.size()]"),
         ("if i % 100 == 0: sess.run(half)", "if i * hvd.size() % 100 < hvd.size(): sess.run(half)"),
     ],
 )
@@ -693,4 +696,41 @@ def test_a_rate_that_a_session_sets_by_no_count_is_left_alone(before: str) -> No
 
 def test_a_load_that_reads_rows_selects_by_its_number() -> None:
     text = plan_of(ASSIGNED.format(before="reader.load(i)")).text
+    assert "for i in range(hvd.rank(), 1000 // hvd.size() * hvd.size(), hvd.size()):\n" in text
+
+
+FED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x, lr, w = tf.placeholder(tf.float32), tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+train = tf.train.GradientDescentOptimizer(lr).minimize(w * tf.square(x - tf.Variable(1.0)))
+data, rates = np.load("rows.npy"), [0.1] * 500 + [0.01] * 500
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(1000):
+        {body}
+"""
+
+
+def test_a_rate_of_a_table_is_the_same_on_all_ranks() -> None:
+    """By a number of each rank's own their weights would part."""
+    drawn = "sess.run(train, {x: data[np.random.randint(0, 9, 4)], lr: rates[i], w: 1.0})"
+    text = plan_of(FED.format(body=drawn)).text
+    assert "lr: rates[i * hvd.size()]," in text
+    assert "for i in range(1000 // hvd.size()):\n" in text
+    sliced = "sess.run(train, {x: data[i * 4:i * 4 + 4], lr: rates[i], w: 1.0})"
+    text = plan_of(FED.format(body=sliced)).text
+    assert "x: data[own_i * 4:own_i * 4 + 4], lr: rates[min(i * hvd.size(), 1000 - 1)]," in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sess.run(train, {x: data[i], lr: 0.1, w: 1.0})",
+        "sess.run(train, {x: data[i], lr: 0.1, w: rates[i]})",  # the weight of its rows
+        "r = data[i]; sess.run(train, {x: r, lr: 0.1, w: 1.0})",
+    ],
+)
+def test_what_is_fed_to_no_rate_is_a_ranks_own(body: str) -> None:
+    text = plan_of(FED.format(body=body)).text
     assert "for i in range(hvd.rank(), 1000 // hvd.size() * hvd.size(), hvd.size()):\n" in text

@@ -155,6 +155,7 @@ rate = tf.placeholder(tf.float32, [])
 step_made = tf.train.get_or_create_global_step()
 train = tf.train.AdamOptimizer(rate).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2), global_step=step_made)
 data = np.load("rows.npy")
+rates = np.linspace(0.1, 0.001, 3000)
 def some(k):
     k = k * 32 % 900
     return data[k:k + 32]
@@ -204,6 +205,16 @@ def test_what_counts_beside_such_rows_is_the_same_on_all_ranks() -> None:
     assert f"k = {OWN} * 32 % 900\n" in text
     assert "rate: 0.1 * 0.9 ** (step * hvd.size() / 50)}" in text
     assert "if step % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:\n" in text
+
+
+def test_a_weight_goes_with_its_rows_and_a_rate_with_all() -> None:
+    body = "k = np.random.randint(0, 900, 32)\n        sess.run(train, {x: data[k] * data[step, 0], rate: 0.1})\n"
+    body += "        print(data[step])"
+    text = plan_of(FETCHED.format(head=EACH, body=body)).text
+    assert "data[step * hvd.size() + hvd.rank(), 0]" in text or f"data[{OWN}, 0]" in text
+    assert "print(data[step])" in text
+    body = "sess.run(train, {x: data[np.random.randint(0, 900, 32)], rate: rates[step]})"
+    assert "rate: rates[step * hvd.size()]}" in plan_of(FETCHED.format(head=EACH, body=body)).text
 
 
 def test_a_function_that_counts_and_selects_by_such_a_step_is_asked_about() -> None:

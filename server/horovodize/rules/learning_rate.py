@@ -39,6 +39,7 @@ from horovodize.rules import (
     rates_by_step,
     restored_iterations,
     resume,
+    rows_by_global_step,
     same_rows,
     schedule,
     set_together,
@@ -89,6 +90,7 @@ def apply(draft: Draft) -> None:
     picked_by_turn.ask(draft)
     unseen_rates.ask(draft, optimizers)
     strong.ask_of_unseen(draft, "C5")
+    rows_by_global_step.apply(draft)
     same_rows.ask(draft, "C5")
     first_batches.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Uniform
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import counted, drawing, graph_queues, rows_by_global_step, strong
+from horovodize.rules import counted, drawing, graph_queues, strong
 from horovodize.rules.decisions import Agreed, Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
@@ -51,8 +51,6 @@ def ask(draft: Draft, rule: str) -> None:
                 and not _draws_its_rows(draft, driver, step)
                 and draft.once("same rows", driver.loop)
             ):
-                if rows_by_global_step.divide(draft, driver, given):
-                    continue
                 draft.ask(rule, given[0], _WHAT, _WHY, _SAME)
 
 

@@ -7,7 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import COMPREHENSIONS
+from horovodize.summary.syntax import COMPREHENSIONS, argument
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
@@ -27,7 +27,7 @@ _RATES = frozenset(("learning_rate", "lr"))
 def is_from_schedule(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
     """Whether a subscript in the body of a loop picks the number of a step: from a table that is a curve of numbers alone, to
     set something, or show it, or from any table that a rate is set from; nothing that trains is given it."""
-    if _sets_rate(feeding, item, body):
+    if _sets_rate(feeding, item, body) or _feeds_rate(feeding, item, body):
         return True
     return _is_set(feeding, item, body) and (
         _is_curve(feeding, item.value) or _is_of_rates(feeding, item, body)
@@ -39,6 +39,47 @@ def _sets_rate(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
     reads = _read_by_name(feeding, item, body) or [item]
     statements = [feeding.syntax.statement(n) for n in reads]
     return any(_is_to_rate(s) for s in statements) and all(_sets(feeding, s) for s in statements)
+
+
+def _feeds_rate(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
+    """Whether an item is what sessions feed a rate, `{rate: rates[i]}`, at once or by a name that is but shown beside that."""
+    reads = _read_by_name(feeding, item, body) or [item]
+    fed = [n for n in reads if _is_fed_to_rate(feeding, n)]
+    return bool(fed) and all(n in fed or _sets(feeding, feeding.syntax.statement(n)) for n in reads)
+
+
+def _is_fed_to_rate(feeding: Feeding, e: ast.expr) -> bool:
+    """Whether a value is made of an expression that a placeholder gets, of which an optimizer's rate is made."""
+    inside: ast.AST = e
+    for around in feeding.syntax.ancestors(e):
+        if isinstance(around, ast.Dict) and inside in around.values:
+            key = around.keys[around.values.index(inside)]
+            made = feeding.values.calls(key) if key is not None else []
+            return bool(made) and any(_makes_rate(feeding, c) for c in made)
+        if isinstance(around, (ast.stmt, ast.Subscript)):
+            return False
+        inside = around
+    return False
+
+
+def _makes_rate(feeding: Feeding, placeholder: ast.Call) -> bool:
+    """Whether an optimizer's rate is made of a placeholder, or of a variable that is set to it."""
+    if not feeding.names.last(placeholder.func).startswith("placeholder"):
+        return False
+    depends, calls_called = feeding.values.depends, feeding.module.calls_called
+    set_to = [c.args for c in calls_called("assign") if len(c.args) > 1]
+    set_to += [[c.func.value, *c.args] for c in calls_called("assign") if isinstance(c.func, ast.Attribute)]
+    kept = {
+        made
+        for variable, value, *_ in (parts for parts in set_to if len(parts) > 1)
+        if placeholder in depends([value], _LIMIT)
+        for made in feeding.values.calls(variable)
+    }
+    for call in feeding.syntax.calls:
+        rate = argument(call, "learning_rate", 0) if feeding.module.is_optimizer(call) else None
+        if rate is not None and not {placeholder, *kept}.isdisjoint(depends([rate], _LIMIT)):
+            return True
+    return False
 
 
 def _is_of_rates(feeding: Feeding, item: ast.Subscript, body: list[ast.AST]) -> bool:
