@@ -276,3 +276,35 @@ def test_the_step_after_a_number_in_another_type() -> None:
 def test_other_conversions_count_nothing(count: str) -> None:
     source = CONVERTED.format(epochs="range(3)", batches="enumerate(ds)", count=count, rate="pass")
     assert line_with(plan_of(source).text, "step =") == f"step = {count}"
+
+
+LENGTHS = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x, w = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [])
+train = tf.train.AdamOptimizer(0.01).minimize(w * tf.reduce_mean(tf.square(tf.layers.dense(x, 1))))
+data, B = np.load("rows.npy"), 16
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for epoch in range(10):
+        for i in range({length}):
+            step = epoch * {of} + i
+            sess.run(train, {{x: data[np.random.randint(0, 900, B)], w: min(1.0, step / 100)}})
+            if step % 50 == 0:
+                print(step)
+"""
+
+
+@pytest.mark.parametrize("length", ["len(data) // B", "int(len(data) / B)", "data.shape[0] // B"])
+def test_the_length_of_an_epoch_may_be_written_out(length: str) -> None:
+    of = length if length.startswith("int") else f"({length})"
+    text = plan_of(LENGTHS.format(length=length, of=of)).text
+    assert line_with(text, "step =") == f"step = epoch * {of} + i * hvd.size()"
+    assert line_with(text, "w: min") == line_with(LENGTHS.format(length=length, of=of), "w: min")
+    assert line_with(text, "if step") == "if step % 50 < hvd.size() and hvd.rank() == 0:"
+
+
+@pytest.mark.parametrize("of", ["(len(data) - B)", "lengths[epoch]", "draw()"])
+def test_what_may_be_no_length_of_an_epoch_is_no_such_count(of: str) -> None:
+    text = plan_of(LENGTHS.format(length="len(data) // B", of=of)).text
+    assert line_with(text, "step =") == f"step = epoch * {of} + i"

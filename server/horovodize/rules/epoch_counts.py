@@ -20,6 +20,7 @@ from horovodize.summary.syntax import Loop
 from horovodize.summary.syntax import is_one as is_one_step
 
 _EPOCHS_OF_FIT = ("on_epoch_begin", "on_epoch_end")
+_WHOLE = ("int", "ceil", "floor")
 _WHAT = "Let it count the steps of all ranks"
 _WHY_OWN = "What goes by it comes as often for the rows that are seen, and keeps its numbers."
 _WHAT_START = "Begin with the steps that a rank has taken"
@@ -176,11 +177,7 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.expr | None:
             around = around or (
                 inner is None and _is_batch_of_fit(draft, name) and _is_epoch_of_fit(draft, epoch)
             )
-            if around and (
-                isinstance(steps, (ast.Name, ast.Attribute, ast.Constant))
-                or _is_length(draft, steps)
-                or is_told_by_fit(steps)
-            ):
+            if around and (_is_number(draft, steps) or is_told_by_fit(steps)):
                 return turn
     return None
 
@@ -254,6 +251,21 @@ def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> 
     loop = around[0][0]
     in_it = any(draft.syntax.inside(b.statement, loop) for b in begun)
     return None if in_it else loop
+
+
+def _is_number(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is read as how many steps an epoch has: `steps`, `len(data)`, `len(x) // 32`, `int(n / batch)`."""
+    match e:
+        case ast.Name() | ast.Attribute() | ast.Constant():
+            return True
+        case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Div(), right=right):
+            return _is_number(draft, left) and _is_number(draft, right)
+        case ast.Call(args=[given]) if draft.names.last(e.func) in _WHOLE:
+            return _is_number(draft, given)
+        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=ast.Constant(value=0)):
+            return True
+        case _:
+            return _is_length(draft, e)
 
 
 def _is_length(draft: Draft, e: ast.expr) -> bool:
