@@ -705,6 +705,12 @@ import tensorflow.compat.v1 as tf
 x, lr, w = tf.placeholder(tf.float32), tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
 train = tf.train.GradientDescentOptimizer(lr).minimize(w * tf.square(x - tf.Variable(1.0)))
 data, rates = np.load("rows.npy"), [0.1] * 500 + [0.01] * 500
+def draw():
+    return data[np.random.randint(0, 9, 4)]
+def rate_at(i):
+    return rates[i]
+def step(sess, rows, rate):
+    sess.run(train, {{x: rows, lr: rate, w: 1.0}})
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     for i in range(1000):
@@ -718,6 +724,15 @@ def test_a_rate_of_a_table_is_the_same_on_all_ranks() -> None:
     text = plan_of(FED.format(body=drawn)).text
     assert "lr: rates[i * hvd.size()]," in text
     assert "for i in range(1000 // hvd.size()):\n" in text
+    for body in (
+        "sess.run(train, {x: draw(), lr: rate_at(i), w: 1.0})",
+        "step(sess, draw(), rates[i])",
+        "feed = {x: draw(), w: 1.0}; feed[lr] = rates[i]; sess.run(train, feed)",
+        "r = rate_at(i); sess.run(train, {x: draw(), lr: r, w: 1.0})",
+    ):
+        text = plan_of(FED.format(body=body)).text
+        assert "for i in range(1000 // hvd.size()):\n" in text
+        assert "rates[i * hvd.size()]" in text or "rate_at(i * hvd.size())" in text
     sliced = "sess.run(train, {x: data[i * 4:i * 4 + 4], lr: rates[i], w: 1.0})"
     text = plan_of(FED.format(body=sliced)).text
     assert "x: data[own_i * 4:own_i * 4 + 4], lr: rates[min(i * hvd.size(), 1000 - 1)]," in text
@@ -729,6 +744,9 @@ def test_a_rate_of_a_table_is_the_same_on_all_ranks() -> None:
         "sess.run(train, {x: data[i], lr: 0.1, w: 1.0})",
         "sess.run(train, {x: data[i], lr: 0.1, w: rates[i]})",  # the weight of its rows
         "r = data[i]; sess.run(train, {x: r, lr: 0.1, w: 1.0})",
+        "step(sess, data[i], 0.1)",
+        "feed = {lr: 0.1, w: 1.0}; feed[x] = data[i]; sess.run(train, feed)",
+        "sess.run(train, {x: rate_at(i), lr: 0.1, w: 1.0})",
     ],
 )
 def test_what_is_fed_to_no_rate_is_a_ranks_own(body: str) -> None:

@@ -43,6 +43,10 @@ class Fetched:
             for key, value in zip(feed.keys, feed.values, strict=True):
                 if key is not None and holders & set(self.values.calls(key)):
                     yield value
+        for fed in self.syntax.every(ast.Assign) if holders else ():  # `feed[rate] = 0.1 * step`
+            for target in fed.targets:
+                if isinstance(target, ast.Subscript) and holders & set(self.values.calls(target.slice)):
+                    yield fed.value
 
     def item(self, e: ast.Subscript) -> ast.expr | None:
         """What is fetched as `results[1]` or `results["step"]`, where all that `results` may be fetches it."""

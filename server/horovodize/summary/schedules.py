@@ -7,7 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import COMPREHENSIONS, argument
+from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding
@@ -41,6 +41,12 @@ def _sets_rate(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
     return any(_is_to_rate(s) for s in statements) and all(_sets(feeding, s) for s in statements)
 
 
+def feeds_rate(feeding: Feeding, call: ast.Call) -> bool:
+    """Whether what a call in a loop gives is what sessions feed a rate: `{rate: rate_at(i)}`."""
+    loops = feeding.syntax.loops(call)
+    return bool(loops) and _feeds_rate(feeding, call, [n for s in loops[0].body for n in walk(s)])
+
+
 def _feeds_rate(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
     """Whether an item is what sessions feed a rate, `{rate: rates[i]}`, at once or by a name that is but shown beside that."""
     reads = _read_by_name(feeding, item, body) or [item]
@@ -48,18 +54,40 @@ def _feeds_rate(feeding: Feeding, item: ast.expr, body: list[ast.AST]) -> bool:
     return bool(fed) and all(n in fed or _sets(feeding, feeding.syntax.statement(n)) for n in reads)
 
 
-def _is_fed_to_rate(feeding: Feeding, e: ast.expr) -> bool:
-    """Whether a value is made of an expression that a placeholder gets, of which an optimizer's rate is made."""
+def _is_fed_to_rate(feeding: Feeding, e: ast.expr, depth: int = 3) -> bool:
+    """Whether a placeholder of which an optimizer's rate is made gets what is made of an expression, also by a function that is
+    handed it."""
     inside: ast.AST = e
     for around in feeding.syntax.ancestors(e):
-        if isinstance(around, ast.Dict) and inside in around.values:
-            key = around.keys[around.values.index(inside)]
-            made = feeding.values.calls(key) if key is not None else []
-            return bool(made) and any(_makes_rate(feeding, c) for c in made)
-        if isinstance(around, (ast.stmt, ast.Subscript)):
-            return False
+        match around:
+            case ast.Dict(keys=keys, values=values) if inside in values:
+                return _is_rates(feeding, next(k for k, v in zip(keys, values, strict=True) if v is inside))
+            case ast.Assign(targets=[ast.Subscript(slice=key)]):
+                return _is_rates(feeding, key)
+            case ast.Call() if isinstance(callee := feeding.values.callee(around), FUNCTIONS) and depth:
+                return _is_handed_to_rate(feeding, callee, inside, depth - 1)
+            case ast.stmt() | ast.Subscript():
+                return False
         inside = around
     return False
+
+
+def _is_handed_to_rate(feeding: Feeding, callee: Function, given: ast.AST, depth: int) -> bool:
+    """Whether all that a function does with what it is handed is to feed a rate."""
+    bound = feeding.module.scopes.names[callee]
+    names = {
+        b.name
+        for found in bound.values()
+        for b in found
+        if b.kind == "parameter" and given in feeding.values.passed(b)
+    }
+    reads = [n for s in callee.body for n in walk(s) if isinstance(n, ast.Name) and n.id in names]
+    return bool(reads) and all(_is_fed_to_rate(feeding, n, depth) for n in reads)
+
+
+def _is_rates(feeding: Feeding, key: ast.expr | None) -> bool:
+    made = feeding.values.calls(key) if key is not None else []
+    return any(_makes_rate(feeding, c) for c in made)
 
 
 def _makes_rate(feeding: Feeding, placeholder: ast.Call) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.augmented import added, moved_to_end
-from horovodize.summary.schedules import is_from_schedule
+from horovodize.summary.schedules import feeds_rate, is_from_schedule
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 from horovodize.summary.variables import bound_names, is_number
 
@@ -204,6 +204,8 @@ def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
     given = arguments(call)
     if not any(feeding.variables.mentions(a, variables) for a in given):
         return bool(selected_inside(feeding, call, variables))
+    if feeds_rate(feeding, call):
+        return False
     last = feeding.names.last(call.func)
     if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
         if not _hands_nothing_over(feeding, call) and not _sets_variable(feeding, call):
