@@ -752,3 +752,16 @@ def test_a_rate_of_a_table_is_the_same_on_all_ranks() -> None:
 def test_what_is_fed_to_no_rate_is_a_ranks_own(body: str) -> None:
     text = plan_of(FED.format(body=body)).text
     assert "for i in range(hvd.rank(), 1000 // hvd.size() * hvd.size(), hvd.size()):\n" in text
+
+
+@pytest.mark.parametrize("read", ["sess.run(count)", "tf.train.global_step(sess, count)"])
+def test_a_staircase_by_the_step_of_a_graph_falls_once_as_fast(read: str) -> None:
+    """Both sides of the quotient were told of the ranks: the rate fell N * N times as fast."""
+    source = ASSIGNED.format(
+        before=f"step = {read}\n        sess.run(to, {{new: 0.1 * 0.5 ** (step // 40)}})"
+    )
+    source = source.replace("lr = tf.V", "count = tf.train.get_or_create_global_step()\nlr = tf.V")
+    source = source.replace("tf.Variable(1.0)))", "tf.Variable(1.0)), global_step=count)")
+    told = ("step // max(1, 40 // hvd.size())", "step * hvd.size() // 40")
+    text = plan_of(source).text
+    assert any(f"0.5 ** ({t})}}" in text for t in told)

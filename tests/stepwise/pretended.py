@@ -26,6 +26,8 @@ def pretend(size: int) -> None:
     hvd.size = hvd.local_size = lambda: size
     hvd.rank = hvd.local_rank = lambda: 0
     hvd.broadcast_object = hvd.broadcast = hvd.DistributedGradientTape = lambda value, *given, **named: value
+    hvd.DistributedOptimizer = lambda optimizer, *given, **named: optimizer
+    hvd.broadcast_global_variables = lambda *given, **named: tf.no_op()
     hvd.allreduce = lambda value, *given, **named: tf.convert_to_tensor(value)
     horovod: Any = types.ModuleType("horovod")
     horovod.tensorflow = hvd
@@ -39,7 +41,8 @@ def run(text: str) -> dict[str, Any]:
     np.random.seed(0)
     names: dict[str, Any] = {"__name__": "__main__"}
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        graph = tf.Graph().as_default() if "tf.Session(" in text else contextlib.nullcontext()
+        with graph, contextlib.redirect_stdout(io.StringIO()):
             exec(compile(text, "program.py", "exec"), names)
     except Exception as e:
         return {"failed": f"{type(e).__name__}: {e}"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -11,17 +12,18 @@ from horovodize.options import Options
 from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
-from tests.stepwise import comparing, deciding, programs
+from tests.stepwise import comparing, deciding, programs, sessions
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
-NUMBER = 45  # of 1,788, for each number of ranks
+NUMBER = 45  # of 1,788, and of 384 sessions, for each number of ranks
 
 
+@pytest.mark.parametrize("kind", [programs, sessions], ids=["tapes", "sessions"])
 @pytest.mark.parametrize("size", [2, 4])
 def test_each_step_is_given_what_one_process_is_given_around_it(
-    size: int, tf_python: Path, tmp_path: Path
+    size: int, kind: ModuleType, tf_python: Path, tmp_path: Path
 ) -> None:
-    chosen = programs.some(NUMBER, seed=size)
+    chosen = kind.some(NUMBER, seed=size)
     plans = [
         distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
     ]

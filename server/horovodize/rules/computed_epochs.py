@@ -10,6 +10,7 @@ import ast
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import counted, restored_iterations
+from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
 from horovodize.summary.feeding import Kind
 
@@ -30,6 +31,9 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
     if isinstance(ratio.op, ast.FloorDiv) and _leaves_out_the_rest(draft, counter, ratio.right):
         edits = counted.over_ranks(draft, ratio.right, "G6")
         if edits:
+            draft.decide(
+                ratio.left, OfAll("G6")
+            )  # so divided, the epoch is that of all ranks: nothing tells it them again
             draft.change("G6", ratio, _EPOCHS_OF_RANK, _WHY, edits, decision=Decision.DIVIDED)
         return
     draft.change(
