@@ -266,3 +266,34 @@ def test_a_table_by_step_has_no_size(made: str, key: str, divided: bool) -> None
     plan = plan_of(program)
     assert ("seen % max(1, 1000 // hvd.size()) == 0" in plan.text) is divided
     assert any("what is filled here" in n.message for n in plan.notes) is not divided
+
+
+AT_ONCE = """\
+import random
+B = 32
+memory = []
+for i in range(2000):
+    memory.append(i)
+    {turn}
+"""
+STEP = "rows = np.array(random.sample(memory, {0}))\n        step(rows, rows)"
+
+
+@pytest.mark.parametrize(
+    ("turn", "test"),
+    [
+        (f"if i >= B:\n        {STEP.format('B')}", "if i >= B:\n"),
+        (f"if i > 32:\n        {STEP.format(32)}", "if i > 32:\n"),
+        (f"if i >= B:\n        {STEP.format('k=B')}", "if i >= B:\n"),
+    ],
+)
+def test_training_waits_for_as_many_rows_as_a_step_draws(turn: str, test: str) -> None:
+    """Of fewer, it would fail."""
+    assert f"    {test}" in plan_of(TAPE + AT_ONCE.format(turn=turn)).text
+
+
+@pytest.mark.parametrize(
+    "turn", [f"if i >= 400:\n        {STEP.format('B')}", f"if i >= 64:\n        {STEP.format(32)}"]
+)
+def test_training_begins_after_as_many_steps_of_all_ranks(turn: str) -> None:
+    assert "// hvd.size()):\n        rows = " in plan_of(TAPE + AT_ONCE.format(turn=turn)).text

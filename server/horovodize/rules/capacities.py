@@ -13,7 +13,8 @@ from horovodize.rules import counted, gathered_batches, guarded
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
 from horovodize.rules.thresholds import WHAT, WHY
-from horovodize.summary.syntax import argument
+from horovodize.source.nodes import walk
+from horovodize.summary.syntax import argument, arguments
 
 _KEPT = (
     "this is the size of what is filled here, so it is not divided: on each rank it is full after as many of its own steps, "
@@ -36,6 +37,7 @@ _TEXTS = ("str", "repr", "format")
 _TABLES = ("dict", "OrderedDict", "defaultdict")
 _QUOTIENTS = (ast.Div, ast.FloorDiv)
 _DRAWING = {"sample", "choice", "choices", "randint", "randrange", "permutation", "shuffle", "integers"}
+_AT_ONCE = {"sample": "k", "choice": "size", "choices": "k"}
 # What makes or draws as many rows as a number says, and where that number stands: the parameter and its place.
 _SIZED: dict[str, tuple[tuple[str, int | None], ...]] = {
     **dict.fromkeys(("zeros", "ones", "empty", "full", "ndarray"), (("shape", 0),)),
@@ -64,6 +66,23 @@ def keeps(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr) -> boo
     else:
         draft.note("G5", test, _KEPT)
     return True
+
+
+def is_drawn_at_once(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
+    """Whether training waits for as many rows as its steps then draw: `if step >= 32: rows = random.sample(memory, 32)`."""
+    loop = next(iter(draft.syntax.loops(test)), None)
+    if loop is None or not guarded.trains(draft, test):
+        return False
+    number, made = draft.facts.feeding.kinds.constant(bound), _made_of(draft, bound)
+    sizes = list[ast.expr]()
+    for call in (n for s in loop.body for n in walk(s) if isinstance(n, ast.Call)):
+        last, is_own = draft.names.last(call.func), draft.values.callee(call) is not None
+        if last in _AT_ONCE and is_own:
+            sizes += arguments(call)
+        elif last in _AT_ONCE and (size := argument(call, _AT_ONCE[last], 1)) is not None:
+            sizes.append(size)
+    known = [draft.facts.feeding.kinds.constant(size) for size in sizes]
+    return any(made & _made_of(draft, size) for size in sizes) or (number is not None and number in known)
 
 
 def waits(draft: Draft, test: ast.expr, held: ast.expr, bound: ast.expr, operator: ast.cmpop) -> bool:

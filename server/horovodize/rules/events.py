@@ -170,6 +170,9 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             _every(draft, test, one, other, operator if other is right else flipped(operator))
             return
         if _counts(draft, one):
+            waits = isinstance(operator, (ast.Gt, ast.GtE, ast.Lt, ast.LtE))
+            if waits and draft.divided and capacities.is_drawn_at_once(draft, test, other):
+                return  # fewer rows than a step draws: it would fail
             if not capacities.keeps(draft, test, one, _whole_steps(other)):
                 _at(draft, test, one, other, operator)
             return
