@@ -13,6 +13,7 @@ ON_RANKS = Path(__file__).with_name("on_ranks.py")
 PRETENDED = Path(__file__).with_name("pretended.py")
 EXACT = 1e-4  # of weights, for both are computed alike
 SHARE = 1e-3  # of rates, which are kept as 32-bit numbers
+PATIENCE = 400  # seconds
 NOW_AND_THEN = 4  # steps that a rate stays at, in programs that set it so
 
 
@@ -33,7 +34,13 @@ def run_on_ranks(tf_python: Path, texts: Sequence[str], size: int, folder: Path)
     programs.write_text(json.dumps(texts), encoding="utf-8")
     command = [tf_python.with_name("horovodrun"), "-np", str(size), tf_python, ON_RANKS, programs, folder]
     environment = {**os.environ, "PATH": f"{tf_python.parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, capture_output=True, env=environment, timeout=400, check=False)
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as running:
+        try:
+            running.wait(PATIENCE)
+        except subprocess.TimeoutExpired:  # one waits for the others
+            running.terminate()  # which ends the ranks, too
     written = [[folder / f"{rank}-{n}.json" for rank in range(size)] for n in range(len(texts))]
     return [[json.loads(f.read_text()) if f.exists() else None for f in files] for files in written]
 
