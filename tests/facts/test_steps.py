@@ -38,7 +38,6 @@ TOGETHER = "def shuffled(a, b):\n    k = np.random.permutation(len(a))\n    retu
         "        train_step(a[i : i + 8], b[i : i + 8])\n",
         f"{TOGETHER}for epoch in range(3):\n    a, b = shuffled(X, Y)\n    for i in range(8):\n"
         "        c, d = a[i * 8 : i * 8 + 8], b[i * 8 : i * 8 + 8]\n        train_step(c, d)\n",
-        "for _ in range(9):\n    k = np.random.permutation(64)[:8]\n    train_step(X[k], Y[k])\n",
         "for _ in range(9):\n    k = np.random.permutation(len(X))\n    train_step(X[k[:8]], Y[k[:8]])\n",
         "def batch(n):\n    k = np.random.permutation(len(X))[:n]\n    return X[k], Y[k]\nfor _ in range(9):\n"
         "    x, y = batch(8)\n    train_step(x, y)\n",
