@@ -4,7 +4,7 @@ what one process is given around step n times size().
 `programs` writes them (a loop, a function of its count of steps, what that is for), `pretended` runs them under TensorFlow with
 a Horovod that is one process (in TensorFlow's own Python), `comparing` says where they part.
 
-`sessions` writes the same for sessions. `deciding` writes others, which decide by what they measure; `on_ranks` runs them on real
-ranks, where all have to decide the same. `loaders` writes programs whose batches come from loaders of their own, `pretended_rows`
-runs them as all of some ranks, one after the other, and `comparing_rows` says which rows of an epoch are not taken once by some
-rank."""
+`sessions` writes the same for sessions. `deciding` writes others, which decide by what they measure; `on_ranks` runs them on
+real ranks, where all have to decide the same. `loaders` writes programs whose batches come from loaders of their own,
+`pretended_rows` runs them as all of some ranks, one after the other, and `comparing_rows` says which rows of an epoch are not
+taken once by some rank."""
