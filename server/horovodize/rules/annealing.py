@@ -274,6 +274,8 @@ def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
     for read in rate_reads.reads(draft, given):
         if bias_corrections.corrects(draft, read) or running_means.is_of_gradients(draft, read):
             continue
+        if counted.is_over_a_share(draft, read):
+            continue  # an epoch is computed there
         mean = running_means.around(draft, read)
         if mean is not None:
             running_means.ask(draft, mean, rule)

@@ -12,7 +12,9 @@ from horovodize.plan import Decision
 from horovodize.rules import counted, restored_iterations
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
+from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Kind
+from horovodize.summary.syntax import argument
 
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
 _EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
@@ -50,8 +52,13 @@ def _leaves_out_the_rest(draft: Draft, counter: Counter, steps: ast.expr) -> boo
         d.kind is Kind.RANGE or any(ast.unparse(n) == written for n in of)
         for d, of in zip(counter.drivers, parts, strict=True)
     ]
-    return all(counts) and all(
-        _is_whole_number(draft, o.node) and not o.path for o in draft.values.origins(steps)
+    fits = feeding(draft).fits if counter.fitted else []
+    told = [argument(f.fit.call, "steps_per_epoch") for f in fits]
+    counts += [n is not None and ast.unparse(n) == written for n in told]
+    return (
+        (bool(counts) or not counter.fitted)
+        and all(counts)
+        and all(_is_whole_number(draft, o.node) and not o.path for o in draft.values.origins(steps))
     )
 
 

@@ -169,6 +169,18 @@ def read_as_all(draft: Draft, read: ast.expr, rule: str) -> tuple[Edit, ...]:
     return Edit.around(span, "", f" * {SIZE}")
 
 
+def is_over_a_share(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is divided by a number of steps that a rule has divided there, `step // max(1, 20 // hvd.size())`: both
+    are a rank's."""
+    e, around = read, draft.syntax.parent[read]
+    while isinstance(around, ast.BinOp) and isinstance(around.op, (ast.Add, ast.Sub)):
+        e, around = around, draft.syntax.parent[around]
+    match around:
+        case ast.BinOp(left=left, op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=right) if left is e:
+            return draft.was(right, Divided)
+    return False
+
+
 def last_turn(draft: Draft, read: ast.expr) -> str | None:
     """The last number that a loop's variable has, or what is one more than that, on a rank as alone, as text."""
     rounds = _rounds(draft, read)

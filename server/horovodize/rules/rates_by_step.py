@@ -87,6 +87,9 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
         if _is_compared(draft, read):
             found = True  # G5 divides what it is to equal, or asks
             continue
+        if counted.is_over_a_share(draft, read):
+            found = True  # an epoch is computed there: a rank's steps over those that it takes in one
+            continue
         if handed_numbers.is_told_inside(draft, read):
             found = True  # an epoch is computed in there, say: what else is comes after this
             continue
