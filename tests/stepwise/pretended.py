@@ -1,7 +1,8 @@
 """Runs programs as rank 0 of pretended ranks, in TensorFlow's own Python: `python pretended.py PROGRAMS.json SIZE`.
 
 Horovod is here a module whose collectives give back what they are given. Prints, as JSON, of each program the weight and the
-rate of each step, and after how many steps each event came; or how it failed."""
+rate of each step, and after how many steps each event came; or how it failed. A step of `fit` only counts: what it is given is
+looked at, and not what it makes of that."""
 
 from __future__ import annotations
 
@@ -31,7 +32,31 @@ def pretend(size: int) -> None:
     hvd.allreduce = lambda value, *given, **named: tf.convert_to_tensor(value)
     horovod: Any = types.ModuleType("horovod")
     horovod.tensorflow = hvd
-    sys.modules |= {"horovod": horovod, "horovod.tensorflow": hvd}
+    keras: Any = types.ModuleType("horovod.tensorflow.keras")
+    keras.__dict__.update({name: value for name, value in vars(hvd).items() if not name.startswith("__")})
+    keras.DistributedOptimizer = lambda optimizer, *given, **named: optimizer
+    keras.callbacks = types.SimpleNamespace(
+        BroadcastGlobalVariablesCallback=lambda *given: tf.keras.callbacks.Callback(),
+        MetricAverageCallback=tf.keras.callbacks.Callback,
+    )
+    hvd.keras, hvd.callbacks, hvd.DistributedOptimizer = keras, keras.callbacks, keras.DistributedOptimizer
+    sys.modules |= {"horovod": horovod, "horovod.tensorflow": hvd, "horovod.tensorflow.keras": keras}
+
+
+def count_steps_of_fit(names: dict[str, Any]) -> None:
+    """Lets a step of `fit` take a batch, and count it; of the program whose globals these are."""
+
+    def make(model: Any, force: bool = False) -> Any:
+        def step(rows: Any) -> dict[str, Any]:
+            next(rows)
+            names["TAKEN"].append((float(names["weight"]), float(model.optimizer.learning_rate)))
+            model.optimizer.iterations.assign_add(1)
+            return {"loss": tf.constant(1.0)}
+
+        model.train_function = step
+        return step
+
+    tf.keras.Model.make_train_function = make
 
 
 def run(text: str) -> dict[str, Any]:
@@ -40,6 +65,7 @@ def run(text: str) -> dict[str, Any]:
     tf.random.set_seed(0)
     np.random.seed(0)
     names: dict[str, Any] = {"__name__": "__main__"}
+    count_steps_of_fit(names)
     try:
         graph = tf.Graph().as_default() if "tf.Session(" in text else contextlib.nullcontext()
         with graph, contextlib.redirect_stdout(io.StringIO()):

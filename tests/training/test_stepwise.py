@@ -12,7 +12,7 @@ from horovodize.options import Options
 from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
-from tests.stepwise import comparing, deciding, programs, sessions
+from tests.stepwise import comparing, deciding, fits, programs, sessions
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
 NUMBER = 45  # of 1,788, and of 384 sessions, for each number of ranks
@@ -23,7 +23,18 @@ NUMBER = 45  # of 1,788, and of 384 sessions, for each number of ranks
 def test_each_step_is_given_what_one_process_is_given_around_it(
     size: int, kind: ModuleType, tf_python: Path, tmp_path: Path
 ) -> None:
-    chosen = kind.some(NUMBER, seed=size)
+    assert not _parted(kind.some(NUMBER, seed=size), size, tf_python, tmp_path)
+
+
+def test_callbacks_of_fit_give_each_step_what_one_process_gives_around_it(
+    tf_python: Path, tmp_path: Path
+) -> None:
+    assert not _parted(fits.some(NUMBER, seed=7), 2, tf_python, tmp_path)
+
+
+def _parted(
+    chosen: list[programs.Program], size: int, tf_python: Path, tmp_path: Path
+) -> dict[str, list[str]]:
     plans = [
         distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
     ]
@@ -33,12 +44,11 @@ def test_each_step_is_given_what_one_process_is_given_around_it(
     assert len(distributed) == NUMBER
     alone = comparing.run(tf_python, [program.text for program, _ in distributed], 1, tmp_path)
     ranks = comparing.run(tf_python, [plan.text for _, plan in distributed], size, tmp_path)
-    parted = {
+    return {
         program.name: found
         for (program, plan), one, rank in zip(distributed, alone, ranks, strict=True)
         if (found := comparing.partings(one, rank, size)) and not any(c.doubt for c in plan.changes)
     }
-    assert not parted
 
 
 def test_ranks_decide_alike_whatever_each_of_them_measures(tf_python: Path, tmp_path: Path) -> None:
