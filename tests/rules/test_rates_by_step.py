@@ -765,3 +765,20 @@ def test_a_staircase_by_the_step_of_a_graph_falls_once_as_fast(read: str) -> Non
     told = ("step // max(1, 40 // hvd.size())", "step * hvd.size() // 40")
     text = plan_of(source).text
     assert any(f"0.5 ** ({t})}}" in text for t in told)
+
+
+def test_a_rate_that_is_drawn_where_a_session_is_fed_it_is_drawn_once_for_all_ranks() -> None:
+    """It was dealt out like batches, too: each step drew size() * size() rates, and took another one on each rank."""
+    text = plan_of("""\
+import numpy as np
+import tensorflow.compat.v1 as tf
+x, rate = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.float32, [])
+train = tf.train.GradientDescentOptimizer(rate).minimize(tf.reduce_mean(tf.layers.dense(x, 1) ** 2))
+data, rates = np.load("rows.npy"), iter(np.linspace(0.1, 0.01, 160))
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(160):
+        i = np.random.randint(0, 256, 16)
+        sess.run(train, {x: data[i], rate: next(rates)})
+""").text
+    assert "rate: [next(rates) for _ in range(hvd.size())][0]}" in text

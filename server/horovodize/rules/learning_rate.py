@@ -398,9 +398,11 @@ def _grows(draft: Draft, kept: ast.expr) -> bool:
 
 
 def gives_rate(draft: Draft, call: ast.Call) -> bool:
-    """Whether what a call of `next` gives is a rate that an optimizer gets."""
+    """Whether what a call of `next` gives is a rate that an optimizer gets, or that a session is fed for one."""
     settings = (_set_rate(draft, node) for node in _settings(draft))
-    return any(call in rates_by_step.drawn(draft, s.value) for s in settings if s is not None)
+    given = [s.value for s in settings if s is not None]
+    given += _rates(draft, trained_optimizers(draft)) if draft.in_graph else []
+    return any(call in rates_by_step.drawn(draft, value) for value in given)
 
 
 def _settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call | ast.Tuple]:
