@@ -308,7 +308,9 @@ class Turns:
         callee = self.values.callee(e) if isinstance(e, ast.Call) else None
         if not isinstance(e, ast.Call) or not isinstance(callee, FUNCTIONS) or context.is_running(callee):
             return None
-        if is_game(self.syntax, callee):
+        if is_game(self.syntax, callee) or gives_next(self.module, e, self.graph):
+            return None
+        if e in self.fed or e in self._runs or e in self._trainings:
             return None
         returned = self.values.returned(callee)
         given = [r for r in returned if isinstance(r, ast.Tuple) and number < len(r.elts)]
@@ -403,9 +405,6 @@ class Turns:
             self.unseen[e] = None  # which rows these are goes by the weights
         if by is Part.UNSEEN or (by is Part.COMPUTED and of is Part.ROWS):
             return Part.UNSEEN, ()
-        if of is Part.ROWS and self._is_part_of_order(e, context):
-            self.moving[e] = None
-            return Part.DEALT, ()
         if of is Part.ROWS:
             drawn = orders.part_of_one(self.module, e, context)
             if drawn is not None and not self.graph:  # `np.random.permutation(n)[:32]`
@@ -416,22 +415,6 @@ class Turns:
                 self._note(e, places)  # columns: of all rows
             return Part.ROWS, (e,)
         return of, places
-
-    def _is_part_of_order(self, e: ast.Subscript, context: Context) -> bool:
-        """Whether some are taken of an order that is drawn in this turn: `np.random.permutation(len(x))[:32]`."""
-        match e.slice:
-            case ast.Slice(lower=None, upper=ast.expr() as number):
-                pass
-            case _:
-                return False
-        made = [o.node for o in self.values.origins(e.value)]
-        for call in made:
-            if not isinstance(call, ast.Call) or self.names.last(call.func) != "permutation" or not call.args:
-                return False
-            of, asked = call.args[0], ast.unparse(number)
-            if asked in (ast.unparse(of), f"len({ast.unparse(of)})") or not self.is_in_turn(call, context):
-                return False
-        return bool(made)
 
     # ------------------------------------------------------------------ calls
 
