@@ -155,3 +155,25 @@ def test_functions_that_change_nothing_are_called_by_each(done: str) -> None:
     source = "import numpy as np\n" + TAPE + LOWERING + EPOCHS.format(turn)
     assert "any_rank(" not in plan_of(source).text
     assert "mean_over_ranks(" not in plan_of(source).text
+
+
+def test_a_count_that_a_checkpoint_holds_beside_the_networks_is_none_of_their_weights() -> None:
+    """`checkpoint.step.assign_add(step)` every so many steps was taken for weights that are set back."""
+    text = plan_of("""\
+import tensorflow as tf
+from tools import load
+ds = tf.data.Dataset.from_tensor_slices(rows).batch(8)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+step = load("ck")
+for x in ds.repeat(9):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    step += 1
+    if step % 100 == 0:
+        checkpoint = tf.train.Checkpoint(step=tf.Variable(0), opt=opt, model=model)
+        checkpoint.step.assign_add(step)
+        checkpoint.save("ck")
+""").text
+    assert "any_rank" not in text

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
+from horovodize.facts.kept import CHECKPOINTS
 from horovodize.facts.sources import Source
 from horovodize.rules import chosen_for_steps, deciding_averages, means, rates_by_step, resume, set_together
 from horovodize.rules.after_averaging import ASSIGNS, base, is_trained
@@ -232,7 +233,12 @@ def _is_trained(draft: Draft, assigns: ast.Call) -> bool:
     updates = draft.sites.updates
     trained = {ast.unparse(base(v)) for u in updates for v in u.variables}
     trained |= {ast.unparse(u.call.func.value) for u in updates if isinstance(u.call.func, ast.Attribute)}
-    return not _is_rate(assigns.func.value) and is_trained(draft, assigns.func.value, trained)
+    kept = assigns.func.value
+    for made in draft.values.calls(kept.value) if isinstance(kept, ast.Attribute) else ():
+        if isinstance(kept, ast.Attribute) and draft.names.of(made.func) in CHECKPOINTS:
+            held = argument(made, kept.attr)  # `checkpoint.step`, which holds the networks, too
+            return held is not None and is_trained(draft, held, trained)
+    return not _is_rate(kept) and is_trained(draft, kept, trained)
 
 
 def _is_measured(draft: Draft, test: ast.expr) -> bool:
