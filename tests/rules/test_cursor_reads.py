@@ -148,3 +148,28 @@ def test_a_number_that_says_where_a_rows_result_goes_is_no_result() -> None:
         + WHILE.replace("    i +=", "    out[i : i + 32] = model(x[i : i + 32])\n    i +=").format("pass")
     ).text
     assert "any_rank" not in text
+
+
+ENDS = "i, n, seen = 0, len(x), 0\nwhile i < n:\n    end = {}\n    step(x[i:end], y[i:end])\n    {}\n    i += 32\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "counted", "rows"),
+    [
+        ("min(i + 32, n)", "seen += end - i", "seen += min(32 * ranks, n - i * ranks)"),
+        ("i + 32", "seen += end - i", "seen += 32 * ranks"),
+        (
+            "min(i + 32, n)",
+            "kept.append((end - i) / 32)",
+            "kept.append((min(32 * ranks, n - i * ranks)) / 32)",
+        ),
+    ],
+)
+def test_the_rows_of_a_batch_are_counted_for_all_ranks(end: str, counted: str, rows: str) -> None:
+    """`end - i` became `end - i * ranks`, which falls below zero."""
+    assert f"    {rows}\n" in plan_of(HEAD + ENDS.format(end, counted)).text
+
+
+def test_the_rows_of_a_batch_decide_nothing_by_a_rank_alone() -> None:
+    text = plan_of(HEAD + ENDS.format("min(i + 32, n)", "if end - i < 32:\n        break")).text
+    assert "if end - i < 32:" in text

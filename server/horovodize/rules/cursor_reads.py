@@ -23,12 +23,13 @@ from horovodize.rules.decisions import Asked, Counted, Decided, OfAll
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.unseen_counts import is_shown, only_shows
 from horovodize.source import Edit
-from horovodize.source.nodes import walk
+from horovodize.source.nodes import names_in, walk
 from horovodize.summary.effects import in_place
 from horovodize.summary.syntax import Loop, is_one
 
 _WHAT = "Let it happen as often for the rows that are seen"
 _WHY = "A rank's turns move this on size() times more slowly through the rows."
+_WHAT_ROWS = "Count the rows of all ranks"
 _WHICH = "Let it go by the rank's own rows"
 _WHY_WHICH = "It belongs to the rows that the rank selects."
 _ASKED = (
@@ -55,7 +56,11 @@ def as_all(draft: Draft, loop: Loop, cursor: Cursor, own: str, rule: str, ranks:
     asked = set[ast.AST]()
     for read in list(_reads(draft, loop, cursor)):
         test = _test_of(draft, read)
-        if _is_where(draft, read):
+        length = _length(draft, cursor, read)
+        if length is not None:
+            if test is None:
+                _count_rows(draft, length, cursor, rule, ranks)
+        elif _is_where(draft, read):
             if any(n in cursor.uses.selecting for n in walk(draft.syntax.statement(read))):
                 _read_own(draft, read, own, rule)
         elif test is None:
@@ -68,6 +73,31 @@ def as_all(draft: Draft, loop: Loop, cursor: Cursor, own: str, rule: str, ranks:
                 draft.ask(rule, test, _WHAT, _WHY, _asked(cursor.name, ranks))
     for name in dict.fromkeys(m.target.id for m in cursor.uses.made):
         _ask_of_made(draft, loop, cursor, name, rule, ranks)
+
+
+def _length(draft: Draft, cursor: Cursor, read: ast.Name) -> ast.BinOp | None:
+    """`end - i` with `end = min(i + 32, n)`: how many rows a batch has."""
+    parent, ends = draft.syntax.parent[read], {m.target.id for m in cursor.uses.made}
+    match parent:
+        case ast.BinOp(left=ast.Name(id=end), op=ast.Sub(), right=right) if right is read and end in ends:
+            return parent
+    return None
+
+
+def _count_rows(draft: Draft, length: ast.BinOp, cursor: Cursor, rule: str, ranks: str) -> None:
+    """`seen += end - i` → `seen += min(32 * ranks, n - i * ranks)`, the same on all ranks."""
+    assert cursor.step is not None
+    assert isinstance(length.left, ast.Name)
+    text, end = draft.module.text, length.left.id
+    step = f"({text(cursor.step)})" if needs_parentheses(cursor.step) else text(cursor.step)
+    rows = f"{step} * {ranks}"
+    for made in (m.value for m in cursor.uses.made if m.target.id == end):
+        if isinstance(made, ast.Call) and draft.names.last(made.func) == "min" and len(made.args) == 2:
+            bounds = [e for e in made.args if cursor.name not in names_in(e)]
+            if len(bounds) == 1 and not needs_parentheses(bounds[0]):
+                rows = f"min({rows}, {text(bounds[0])} - {cursor.name} * {ranks})"
+    if in_place(draft.module, length) and draft.decide(length, OfAll(rule)):
+        draft.change(rule, length, _WHAT_ROWS, _WHY, [Edit(draft.module.span(length), rows)])
 
 
 def _ask_of_made(draft: Draft, loop: Loop, cursor: Cursor, name: str, rule: str, ranks: str) -> None:
