@@ -558,3 +558,33 @@ def test_near_misses_of_keras(used: str, given: str) -> None:
     plan = plan_of(source, tensorflow="2.21")
     assert not [c for c in (*plan.to_confirm, *plan.changes) if c.rule == "K7" and "alike" in c.what]
     assert "hvd.allreduce" not in plan.text
+
+
+WEIGHED = """\
+for epoch in range(9):
+    seen, other = [], []
+    for x in ds:
+        with tf.GradientTape() as tape:
+            a, b = tf.reduce_mean(model(x) ** 2), tf.reduce_mean(tf.abs(model(x)))
+            loss = w1 * a + w2 * b if epoch > 1 else a + b
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        seen.append(float(a))
+        other.append(float(b))
+    if epoch > 0:
+        w1, w2 = {first}, {second}
+"""
+
+
+def weighed(first: str, second: str) -> str:
+    head = PROGRAM[: PROGRAM.index("k, steps")]
+    return plan_of(head + WEIGHED.format(first=first, second=second)).text
+
+
+def test_weights_that_a_turn_sets_first_are_averaged_each() -> None:
+    """`w1, w2 = …` after an epoch, by which the losses of the next ones are weighed: each rank had its own, in silence."""
+    text = weighed("np.mean(seen) / 2", "np.exp(np.mean(other))")
+    assert "w1, w2 = mean_over_ranks(np.mean(seen) / 2), np.exp(mean_over_ranks(np.mean(other)))" in text
+
+
+def test_weights_by_no_rows_are_left() -> None:
+    assert "mean_over_ranks" not in weighed("0.9 ** epoch", "1.0 - 0.9 ** epoch")

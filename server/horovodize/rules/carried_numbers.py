@@ -118,7 +118,7 @@ def is_filled(draft: Draft, e: ast.expr) -> bool:
     return name.startswith(("numpy.", "tensorflow.")) and name.rsplit(".", 1)[-1] in _FILLED
 
 
-def is_reduced(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
+def is_reduced(draft: Draft, e: ast.expr, depth: int = 4) -> bool:
     """Whether an expression is seen to be one number, made of a mean or the like: `1 / np.mean(losses)`, `2 * float(loss)`."""
     if isinstance(e, ast.BinOp):
         sides = [p for p in (e.left, e.right) if not isinstance(p, ast.Constant)]

@@ -48,16 +48,17 @@ _FAR = 2000  # nodes that a loss is made of
 def keep_alike(draft: Draft) -> None:
     """Averages the numbers that are set without a `tf.Variable`: `k = k + 0.001 * float(real - fake)`."""
     games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
-    for read, b in [*_carried(draft), *_set_for_later(draft)]:
+    later = list(_set_for_later(draft))
+    for read, b in [*_carried(draft), *later]:
         text = ast.unparse(read)
         alone = steering_decisions.deciding(draft, b, turns_of(draft, b.statement))
-        if not begins_as(draft, b, read, is_number):
+        if (read, b) not in later and not begins_as(draft, b, read, is_number):
             if alone and begins_as(draft, b, read, is_whole):
                 steering_decisions.decide_alike(draft, b, alone)
             elif b.value is not None and begins_as(draft, b, read, is_filled):
                 _ask_of_statistics(draft, b, b.value, text)
             continue
-        if not draft.once("steered", b.statement):
+        if not draft.once("steered", b.anchor):
             continue
         if alone:
             steering_decisions.decide_alike(draft, b, alone)
@@ -73,7 +74,7 @@ def keep_fed_alike(draft: Draft) -> None:
             b.value is run.call for run in draft.sites.graph.trainings
         )  # that is fed the last one
         if is_result or any(ast.unparse(n) != text and differing(draft, n) for n in names):
-            if draft.once("steered", b.statement):
+            if draft.once("steered", b.anchor):
                 _average(draft, b)
 
 
@@ -136,12 +137,27 @@ def _set_for_later(draft: Draft) -> Iterator[tuple[ast.Name, Binding]]:
     loops = training_loops(draft)
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         found = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else ()
-        for b in found if len(found) > 1 else ():
+        for b in found:
             # (Rows or a state that is handed on are no number: their mean over ranks would mean nothing.)
-            is_set = b.kind == "assign" and b.value is not None and is_reduced(draft, b.value)
+            value = _part(b)
+            is_set = b.kind == "assign" and value is not None and is_reduced(draft, value)
             if is_set and turns_of(draft, b.statement) & loops and not carries(draft, b, read, loops):
-                if isinstance(read, ast.Name) and begins_as(draft, b, read, is_number):
+                begun = len(found) == 1 and _is_after(draft, b.statement, read)  # first set by a turn, too
+                if isinstance(read, ast.Name) and (begun or begins_as(draft, b, read, is_number)):
                     yield read, b
+
+
+def _part(b: Binding) -> ast.expr | None:
+    """What a name gets of `a, b = 2.0 * first, 2.0 * second`."""
+    if isinstance(b.value, (ast.Tuple, ast.List)) and len(b.path) == 1 and isinstance(b.path[0], int):
+        return b.value.elts[b.path[0]] if 0 <= b.path[0] < len(b.value.elts) else None
+    return b.value if not b.path else None
+
+
+def _is_after(draft: Draft, statement: ast.AST, read: ast.expr) -> bool:
+    """Whether a statement comes after what reads it, in a turn of a loop around both."""
+    around = [loop for loop in draft.syntax.loops(statement) if draft.syntax.inside(read, loop)]
+    return bool(around) and isinstance(statement, ast.stmt) and position(statement) > position(read)
 
 
 def is_own(draft: Draft, e: ast.expr) -> bool:

@@ -25,7 +25,7 @@ def keep_alike(draft: Draft) -> None:
             turns = {loop for way in draft.drive.ways(b.statement) for f in way for loop in f.loops} & loops
             if turns and _is_set_once(draft, b) and _is_for_later(draft, b, read):
                 alone = steering_decisions.deciding(draft, b, turns)
-                if alone and draft.once("steered", b.statement):
+                if alone and draft.once("steered", b.anchor):
                     steering_decisions.decide_alike(draft, b, alone)
 
 
