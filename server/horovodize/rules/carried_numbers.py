@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from horovodize.rules.draft import Draft
 from horovodize.summary.binding import Binding
@@ -25,13 +26,27 @@ REDUCING = (
 )
 
 
-def bindings(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
+Read: TypeAlias = ast.Name | ast.Attribute | ast.Subscript  # where a number is read: a name, a field, an item
+
+
+def bindings(draft: Draft, read: Read) -> list[Binding]:
     if isinstance(read, ast.Attribute):
         return draft.values.attribute_bindings(read)
+    if isinstance(read, ast.Subscript):
+        return [*draft.values.item_bindings(read), *_first_items(draft, read)]
     return list(draft.module.scopes.reaching(read))
 
 
-def ever_bound(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
+def _first_items(draft: Draft, read: ast.Subscript) -> Iterator[Binding]:
+    """What an item is in the dictionary that a program begins with: `{"mean": 0.0}`."""
+    for origin in draft.values.origins(read.value):
+        shown = origin.node
+        for key, value in zip(shown.keys, shown.values, strict=True) if isinstance(shown, ast.Dict) else ():
+            if key is not None and ast.dump(key) == ast.dump(read.slice) and not origin.path:
+                yield Binding("assign", "", draft.syntax.statement(value), key, value)
+
+
+def ever_bound(draft: Draft, read: Read) -> list[Binding]:
     """The same, of an attribute also what stands before a statement of its function that sets it again."""
     if not isinstance(read, ast.Attribute):
         return bindings(draft, read)
@@ -45,7 +60,7 @@ def ever_bound(draft: Draft, read: ast.Name | ast.Attribute) -> list[Binding]:
     return same or bindings(draft, read)
 
 
-def carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: set[Loop]) -> bool:
+def carries(draft: Draft, b: Binding, read: Read, loops: set[Loop]) -> bool:
     """Whether a statement makes the next number out of the last, from step to step."""
     if b.kind not in ("assign", "augment") or b.value is None or not isinstance(b.statement, ast.stmt):
         return False
@@ -54,19 +69,21 @@ def carries(draft: Draft, b: Binding, read: ast.Name | ast.Attribute, loops: set
         return False
     text = ast.unparse(read)
     return b.kind == "augment" or any(
-        isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == text for n in ast.walk(b.value)
+        isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(n) == text
+        for n in ast.walk(b.value)
     )
 
 
-def begins_as(
-    draft: Draft, b: Binding, read: ast.Name | ast.Attribute, is_such: Callable[[Draft, ast.expr], bool]
-) -> bool:
+def begins_as(draft: Draft, b: Binding, read: Read, is_such: Callable[[Draft, ast.expr], bool]) -> bool:
     """Whether what a statement carries on begins as something such before the loop."""
     turns = turns_of(draft, b.statement)
     # (the number that it goes on from may be read in it alone)
     own = [n for n in ast.walk(b.value) if ast.unparse(n) == ast.unparse(read)] if b.value is not None else []
     bound = [
-        o for n in (read, *own) if isinstance(n, (ast.Name, ast.Attribute)) for o in ever_bound(draft, n)
+        o
+        for n in (read, *own)
+        if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))
+        for o in ever_bound(draft, n)
     ]
     begins = [o for o in bound if o is not b and o.value is not None and not o.path]
     return any(
@@ -151,6 +168,7 @@ def _runs_in(draft: Draft, statement: ast.AST, loops: set[Loop]) -> bool:
 
 __all__ = [
     "REDUCING",
+    "Read",
     "begins_as",
     "bindings",
     "carries",

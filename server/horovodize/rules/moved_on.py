@@ -27,8 +27,20 @@ def go_as_far(draft: Draft, kept: str, value: ast.expr, adds: bool | None, *, of
         return  # nearer to something: a moving average
     if not (of_rows or steered.is_own(draft, change)) or _is_counted(draft, change):
         return
+    if _is_divided(draft, kept):
+        return  # the sum of a mean, of as many as a rank has
     if draft.decide(change, Counted("G7")):
         draft.change("G7", change, _WHAT, _WHY, draft.times(change))
+
+
+def _is_divided(draft: Draft, kept: str) -> bool:
+    """`total / n`, `total /= len(losses)`"""
+    for n in draft.syntax.every(ast.BinOp, ast.AugAssign):
+        of, by = (n.left, n.right) if isinstance(n, ast.BinOp) else (n.target, n.value)
+        is_quotient = isinstance(n.op, (ast.Div, ast.FloorDiv)) and not isinstance(by, ast.Constant)
+        if is_quotient and stands_for(draft, of, kept):
+            return True
+    return False
 
 
 def _is_counted(draft: Draft, change: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from horovodize.rules import means, number_settings, steering_decisions
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.carried_numbers import (
     REDUCING,
+    Read,
     begins_as,
     bindings,
     carries,
@@ -123,7 +124,7 @@ def is_of_backend(draft: Draft, e: ast.expr) -> bool:
     return any(draft.names.of(c.func) == VARIABLE_OF_BACKEND for c in draft.values.calls(e))
 
 
-def _carried(draft: Draft) -> Iterator[tuple[ast.Name | ast.Attribute, Binding]]:
+def _carried(draft: Draft) -> Iterator[tuple[Read, Binding]]:
     loops = training_loops(draft)
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         for b in bindings(draft, read):
@@ -131,19 +132,19 @@ def _carried(draft: Draft) -> Iterator[tuple[ast.Name | ast.Attribute, Binding]]
                 yield read, b
 
 
-def _set_for_later(draft: Draft) -> Iterator[tuple[ast.Name, Binding]]:
+def _set_for_later(draft: Draft) -> Iterator[tuple[Read, Binding]]:
     """Numbers that a turn sets after its steps, for those of the next: `weight = np.mean(a) / np.mean(b)` after an epoch.
     What is set before the steps of a turn is of their rows."""
     loops = training_loops(draft)
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
-        found = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else ()
+        found = bindings(draft, read) if not isinstance(read, ast.Attribute) else ()
         for b in found:
             # (Rows or a state that is handed on are no number: their mean over ranks would mean nothing.)
             value = _part(b)
             is_set = b.kind == "assign" and value is not None and is_reduced(draft, value)
             if is_set and turns_of(draft, b.statement) & loops and not carries(draft, b, read, loops):
                 begun = len(found) == 1 and _is_after(draft, b.statement, read)  # first set by a turn, too
-                if isinstance(read, ast.Name) and (begun or begins_as(draft, b, read, is_number)):
+                if begun or begins_as(draft, b, read, is_number):
                     yield read, b
 
 
@@ -238,13 +239,18 @@ def training_loops(draft: Draft) -> set[Loop]:
     return {loop for call in steps for way in draft.drive.ways(call) for f in way for loop in f.loops}
 
 
-def _read(draft: Draft) -> set[ast.Name | ast.Attribute]:
-    """The names that the losses are made of."""
+def _read(draft: Draft) -> set[Read]:
+    """The names, and the items of dictionaries, that the losses are made of."""
+    found = (n for n in used_in_losses(draft) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)))
     return {
         n
-        for n in used_in_losses(draft)
-        if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
+        for n in found
+        if isinstance(n.ctx, ast.Load) and (not isinstance(n, ast.Subscript) or _is_item(n.slice))
     }
+
+
+def _is_item(key: ast.expr) -> bool:
+    return isinstance(key, ast.Constant) and isinstance(key.value, str)
 
 
 def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> None:
@@ -261,10 +267,12 @@ def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> 
 
 def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
     """Whether more than a number's value so far makes its next one a rank's own: limits (`min(max(k, 0), 1)`) do not."""
+    last = [n for n in ast.walk(value) if isinstance(n, ast.expr) and ast.unparse(n) == name]
+    aside = {inner for n in last for inner in ast.walk(n)}
     return any(
         isinstance(n, (ast.Name, ast.Attribute))
         and isinstance(n.ctx, ast.Load)
-        and ast.unparse(n) != name
+        and n not in aside
         and (is_own(draft, n) or _is_of_drawn_rows(draft, n))
         for n in ast.walk(value)
     )
