@@ -13,6 +13,7 @@ from horovodize.rules import (
     generators,
     loop_exits,
     own_loaders,
+    preparing,
     strong,
 )
 from horovodize.rules.decisions import Shared, Unit
@@ -130,6 +131,8 @@ def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:
         dealt_numbers.tell(draft, driver, e)
         if _is_made_elsewhere(draft, e):
             draft.note(draft.loop_rule, e, ORDER)
+        else:
+            preparing.tell(draft, draft.loop_rule, e, preparing.givers(draft, e))
 
 
 def _is_made_elsewhere(draft: Draft, e: ast.expr) -> bool:

@@ -17,7 +17,7 @@ from horovodize.facts.games import is_game
 from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import keras_flows, own_counts, strong
+from horovodize.rules import keras_flows, own_counts, preparing, strong
 from horovodize.rules.decisions import Apart, Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.measuring_draws import only_measures
@@ -29,7 +29,6 @@ from horovodize.source.nodes import names_in
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.selecting import draws_what_trains
 from horovodize.summary.syntax import (
-    COMPREHENSIONS,
     FUNCTIONS,
     Function,
     arguments,
@@ -52,10 +51,6 @@ _UNSEEN = (
 _FIRST = (
     "this begins the generator again in each step, and takes its first batch: if that is always the same, all ranks train on "
     "the same rows; begin it once, before the loop"
-)
-_PREPARES = (
-    "every rank prepares the batches of all ranks here to keep its own: where that takes long, let what gives them skip the "
-    "others' before it reads or makes them"
 )
 _NUMBERS = ("itertools.count", "itertools.repeat")
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -96,27 +91,12 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
         draft.change(rule, call, "Give every rank its own batches", _WHY, edits, doubt, Decision.SHARED)
         if not _is_seen(draft, call):
             draft.note(rule, call, ORDER)
-        elif _prepares_rows(draft, call):
-            draft.note(rule, call, _PREPARES)
-
-
-def _prepares_rows(draft: Draft, call: ast.Call) -> bool:
-    """Whether a batch takes more than a part of an array: what gives it reads files, or makes its rows one by one."""
-    given = _asked(call)
-    function = feeding(draft).kinds.generator(given) if given is not None else draft.values.callee(call)
-    todo, seen = [function], set[ast.AST]()
-    while todo:
-        f = todo.pop()
-        if not isinstance(f, FUNCTIONS) or f in seen:
-            continue
-        seen.add(f)
-        inside = [n for s in f.body for n in ast.walk(s)]
-        around = {a for n in inside if isinstance(n, _YIELDS) for a in draft.syntax.ancestors(n)}
-        by_rows = any(isinstance(n, (*COMPREHENSIONS, ast.For)) and n not in around for n in inside)
-        if by_rows or draft.facts.effects.output_calls.reads_files(f):
-            return True
-        todo += [draft.values.callee(n) for n in inside if isinstance(n, ast.Call)]
-    return False
+        else:
+            given = _asked(call)
+            made_by = (
+                feeding(draft).kinds.generator(given) if given is not None else draft.values.callee(call)
+            )
+            preparing.tell(draft, rule, call, [made_by])
 
 
 def _feeds_a_step(draft: Draft, driver: Driver, call: ast.Call) -> bool:
