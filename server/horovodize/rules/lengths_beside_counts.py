@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_counts
-from horovodize.rules.decisions import OfAll
+from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, enclosed
 from horovodize.source import Edit
@@ -32,9 +32,10 @@ _DEPTH = 4
 
 
 def tell(draft: Draft, rule: str) -> None:
+    if not draft.having(Strided) and not draft.having(OfAll):
+        return  # nothing counts the steps of all ranks
     for count, length in _pairs(draft):
-        is_count = _counts_steps(draft, count)
-        if is_count and counts_a_share(draft, length) and not _counts_steps(draft, length):
+        if _counts_steps(draft, count) and not _counts_steps(draft, length):
             told = any(draft.was(n, OfAll) for n in draft.values.depends([length], 200))
             if not told and draft.decide(length, OfAll(rule)):
                 edits = _times(draft, length)
@@ -42,20 +43,23 @@ def tell(draft: Draft, rule: str) -> None:
 
 
 def _pairs(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What stands beside what in quotients, differences, comparisons and bounds."""
+    """What stands beside the length of a rank's share in quotients, differences, comparisons and bounds."""
     for n in draft.syntax.every(ast.BinOp, ast.Compare, ast.Call):
+        sides, lengths = list[ast.expr](), list[ast.expr]()
         match n:
             case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _RATIOS):
-                yield left, right
+                sides, lengths = [left, right], [right]
             case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _SUMS):
-                yield from ((left, right), (right, left))
+                sides = lengths = [left, right]
             case ast.Compare(left=left, ops=ops, comparators=others) if all(
                 isinstance(op, _ORDER) for op in ops
             ):
-                sides = [left, *others]
-                yield from ((a, b) for a in sides for b in sides if a is not b)
+                sides = lengths = [left, *others]
             case ast.Call(args=[one, other]) if draft.names.last(n.func) in _BOUNDS:
-                yield from ((one, other), (other, one))
+                sides = lengths = [one, other]
+        for length in lengths:
+            if counts_a_share(draft, length):
+                yield from ((side, length) for side in sides if side is not length)
 
 
 def _counts_steps(draft: Draft, e: ast.expr, depth: int = _DEPTH) -> bool:
