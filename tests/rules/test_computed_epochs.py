@@ -46,6 +46,11 @@ def plan(body: str) -> tuple[str, bool]:
             + FIT.format(first="int(model.optimizer.iterations) // 100"),
             "hvd.broadcast_object(int(model.optimizer.iterations)) // max(1, 100 // hvd.size())",
         ),
+        (
+            "from tensorflow.keras.models import load_model\nif os.path.exists('m.h5'):\n    model = load_model('m.h5')\n"
+            + FIT.format(first="int(model.optimizer.iterations) // 100"),
+            "hvd.broadcast_object(int(model.optimizer.iterations)) // max(1, 100 // hvd.size())",
+        ),
     ],
 )
 def test_what_a_models_optimizer_has_counted_is_rank_0s(body: str, sent: str) -> None:

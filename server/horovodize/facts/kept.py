@@ -51,7 +51,7 @@ class Kept:
 
     def comes_with_model(self, optimizer: ast.expr) -> bool:
         """Whether an optimizer may be read from files with the model that it was compiled into: `model.load_weights(last)`."""
-        if not self.sites.method_calls("load_model") and not any(map(self._is_compiled, self._loaded)):
+        if not self.module.calls_called("load_model") and not any(map(self._is_compiled, self._loaded)):
             return False
         meant = [optimizer, *(o.node for o in self.values.origins(optimizer) if not o.path)]
         compiled = {
