@@ -426,6 +426,38 @@ def test_weights_that_shrink_by_a_factor_that_changes_are_asked_about() -> None:
     assert any("shrinks these weights" in c.doubt for c in plan.changes)
 
 
+BY_CALLBACK = """\
+import numpy as np
+a, b = np.ones((99, 3)), np.ones(99)
+class Shrink(tf.keras.callbacks.Callback):
+    def {hook}(self, number, logs=None):
+        {change}
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(a, b, batch_size=4, epochs=5, callbacks=[Shrink()])
+"""
+EACH = "for w in self.model.trainable_weights: w.assign(w * {})"
+LIST = "self.model.set_weights([{} * w for w in self.model.get_weights()])"
+
+
+@pytest.mark.parametrize(
+    ("hook", "change", "after"),
+    [
+        ("on_train_batch_end", EACH.format("0.999"), EACH.format("0.999 ** hvd.size()")),
+        ("on_batch_end", LIST.format("0.999"), LIST.format("0.999 ** hvd.size()")),
+        # near misses: by the epoch; a mask; another callback's own numbers
+        ("on_epoch_end", EACH.format("0.999"), EACH.format("0.999")),
+        ("on_epoch_end", LIST.format("0.999"), LIST.format("0.999")),
+        ("on_train_batch_end", EACH.format("tf.ones_like(w)"), EACH.format("tf.ones_like(w)")),
+        ("on_train_batch_end", "self.seen.assign(self.seen * 2)", "self.seen.assign(self.seen * 2)"),
+    ],
+)
+def test_weights_that_a_callback_shrinks(hook: str, change: str, after: str) -> None:
+    """With each batch of `fit`: a rank has size() times fewer."""
+    text = plan_of(TF + BY_CALLBACK.format(hook=hook, change=change)).text
+    assert f"        {after}\n" in text
+
+
 BY_HAND = """\
 import numpy as np
 import tensorflow as tf

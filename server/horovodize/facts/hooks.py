@@ -1,4 +1,5 @@
-"""What `fit` calls as methods of callbacks: those of callback classes, and those that a `LambdaCallback` is given."""
+"""What `fit` calls as methods of callbacks: those of callback classes, those that a `LambdaCallback` is given, and functions
+that take the place of a method, `callback.on_epoch_end = save`."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ _GIVEN = (
     "on_train_end",
 )
 _OF_BATCHES = frozenset({"on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end"})
+_CALLED = _OF_BATCHES | frozenset(_GIVEN)
+_KERAS_CALLBACKS = "tensorflow.keras.callbacks."
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Hooks:
     @cached_property
     def _by_function(self) -> dict[ast.AST, Hook]:
         found: dict[ast.AST, Hook] = {}
-        for hook in (*self._methods(), *self._given()):
+        for hook in (*self._methods(), *self._given(), *self._in_place()):
             known = found.get(hook.function)
             if known is None or not known.is_of_batches:
                 found[hook.function] = hook
@@ -101,6 +104,27 @@ class Hooks:
                 yield hook
                 if isinstance(hook.function, ast.Lambda):
                     yield from self._handed_on(hook)
+
+    def _in_place(self) -> Iterator[Hook]:
+        """Functions that are put in the place of a method of one callback: `callback.on_batch_end = save`."""
+        for s in self.syntax.every(ast.Assign):
+            if not isinstance(s, ast.Assign):
+                continue
+            for target in s.targets:
+                if (
+                    isinstance(target, ast.Attribute)
+                    and target.attr in _CALLED
+                    and self._is_callback(target.value)
+                ):
+                    yield from (self._hook(f, target.attr) for f in self._functions(s.value))
+
+    def _is_callback(self, e: ast.expr) -> bool:
+        """Whether a value is a callback: of Keras, or of a class of the script's own."""
+        names = {self.module.names.of(call.func) or "" for call in self.values.calls(e)}
+        owners = [self.values.callee(call) for call in self.values.calls(e)]
+        return any(n.startswith(_KERAS_CALLBACKS) for n in names) or any(
+            isinstance(c, ast.ClassDef) and CALLBACK in self.values.ancestors(c) for c in owners
+        )
 
     def _of_lambda(self, call: ast.Call) -> Iterator[Hook]:
         """What one `LambdaCallback` is given."""

@@ -3,7 +3,7 @@ share of teacher forcing, the length of the rows that are drawn for it. Part of 
 
 `beta = min(1.0, step / 1000)` goes by how much has been seen, as a rate does; so the formula is told the steps of all ranks.
 `beta *= 0.999` with each step likewise: a step of a rank changes it as size() steps did (`decays`).
-Weights that each step shrinks by hand (`v.assign(v * 0.999)`) shrink as much.
+Weights that each step shrinks by hand shrink as much (`shrunk_weights`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from horovodize.rules import (
     running_means,
     schedule,
     set_together,
+    shrunk_weights,
     steered,
     tables_by_step,
 )
-from horovodize.rules.after_averaging import base, is_trained
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.decisions import Amount, OfAll
 from horovodize.rules.draft import Draft
@@ -41,12 +41,6 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
 _FORMULA = (ast.Div, ast.Pow)
-_SHRINKS = "Let weights shrink as much for the rows that are seen"
-_WHY_SHRINKS = "Each rank takes size() times fewer steps, and each of them shrinks the weights."
-_BY_MORE = (
-    "each step shrinks these weights by a factor that changes, and a rank takes size() times fewer steps: raise the factor to "
-    "the power of the number of ranks"
-)
 _IN_PART = (
     "what is handed on here counts a rank's steps, and only some of what is computed of it goes by those of all ranks: hand on "
     "the count of all ranks, and let each place go by that"
@@ -87,10 +81,7 @@ def apply(draft: Draft) -> None:
         schedule.divide_steps(draft, made)
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
-    for setting in _shrinking(draft) if draft.divided and not draft.in_graph else ():
-        known = decays.follow(draft, setting.value, setting, rule="G5")
-        if not known and counted.is_by_step(draft, setting.place) and draft.once("shrinks", setting.place):
-            draft.ask("G5", setting.value, _SHRINKS, _WHY_SHRINKS, _BY_MORE)
+    shrunk_weights.apply(draft)
 
 
 def tell_other_calls(draft: Draft) -> None:
@@ -205,45 +196,6 @@ def _is_by_callback(draft: Draft, place: ast.AST) -> bool:
     """Whether a callback comes to a place with each batch of `fit`."""
     hook = draft.facts.hooks.around(place)
     return hook is not None and hook.is_of_batches
-
-
-def _shrinking(draft: Draft) -> Iterator[Setting]:
-    """Where weights get smaller with each step, beside what trains them: `v.assign(v * 0.999)`, a decay by hand."""
-    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
-    for setting in number_settings.of_variables(draft):
-        value = setting.value
-        if setting.place in by_hand or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
-            continue
-        factor = next((f for e, f in _sides(value) if ast.dump(e) == ast.dump(setting.kept)), None)
-        if factor is None or not is_one_factor(draft, factor) or draft.uniform.of_values.varies(value):
-            continue
-        if is_trained(draft, setting.kept, trained):
-            yield setting
-
-
-def _sides(product: ast.BinOp) -> tuple[tuple[ast.expr, ast.expr], ...]:
-    """Each side of a product, and the other one."""
-    return (product.left, product.right), (product.right, product.left)
-
-
-def is_one_factor(draft: Draft, factor: ast.expr) -> bool:
-    """Whether weights are multiplied by one number, rather than each by its own: a mask, what brings them back to a length. Not
-    by one made of the optimizer's own rate, which is multiplied already, and shrinks them as much."""
-    named = [o.node for n in ast.walk(factor) if isinstance(n, ast.Name) for o in draft.values.origins(n)]
-    parts = [n for e in (factor, *named) for n in ast.walk(e)]
-    names = [draft.names.of(n.func) or "" for n in parts if isinstance(n, ast.Call)]
-    if any(n.startswith(("tensorflow.", "numpy.")) and ".optimizers." not in n for n in names):
-        return False
-    return not any(isinstance(n, ast.Attribute) and _is_own_rate(draft, n) for n in parts)
-
-
-def _is_own_rate(draft: Draft, e: ast.Attribute) -> bool:
-    """`optimizer.learning_rate`, `model.optimizer.lr`; not `args.lr`."""
-    if e.attr not in ("lr", "learning_rate"):
-        return False
-    of_model = isinstance(e.value, ast.Attribute) and e.value.attr == "optimizer"
-    return of_model or any(draft.module.is_optimizer(c) for c in draft.values.calls(e.value))
 
 
 def _schedules(draft: Draft) -> Iterator[ast.Call]:

@@ -248,12 +248,14 @@ def _dividend(modulo: ast.expr) -> ast.expr:
 
 
 def _is_tested(draft: Draft, e: ast.expr) -> bool:
-    """Whether only it counts whether something is 0: `if not step % 100:`, `if step and step % 100:`."""
+    """Whether only it counts whether something is 0: `if not step % 100:`, `if k and k % 100:`, `step % 100 or save()`."""
     child: ast.AST = e
     for a in draft.syntax.ancestors(e):
         if isinstance(a, ast.UnaryOp) and isinstance(a.op, ast.Not):
             return True
         if isinstance(a, ast.BoolOp):
+            if child is not a.values[-1]:
+                return True
             child = a
         else:
             return isinstance(a, (ast.If, ast.IfExp, ast.While)) and draft.syntax.field[child] == "test"

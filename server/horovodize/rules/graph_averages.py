@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import counted
-from horovodize.rules.annealing import is_one_factor
 from horovodize.rules.draft import Draft
 from horovodize.rules.mixtures import mix, raise_to_power, shares
+from horovodize.rules.shrunk_weights import is_one_factor
 
 _GOES_ON = (
     "this goes on from its last value, and each rank takes size() times fewer steps: where it comes with each step, the share "
