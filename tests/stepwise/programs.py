@@ -85,6 +85,51 @@ LOOPS = {
         "for epoch in range(10):\n    n = epoch_of(n)",
         "n",
     ),
+    "on from epochs": (
+        "start = 2\nsteps = len(x) // 4\nstep = start * steps\nfor epoch in range(start, 12):\n    for a, b in ds:\n"
+        "        {body}\n        step += 1",
+        "step",
+    ),
+    "on from a length": (
+        "start = 2\nstep = start * len(ds)\nfor epoch in range(start, 12):\n    for a, b in ds:\n        {body}\n"
+        "        step += 1",
+        "step",
+    ),
+    "on from a number": (
+        "rows = iter(ds.repeat())\nfor step in range(32, 192):\n    a, b = next(rows)\n    {body}",
+        "step",
+    ),
+    "on while": (
+        "rows = iter(ds.repeat())\nstep = 32\nwhile step < 192:\n    a, b = next(rows)\n    {body}\n    step += 1",
+        "step",
+    ),
+    "on in a field": (
+        "class Trainer:\n    def __init__(self, start=0, steps=16):\n        self.start, self.step = start, start * steps\n"
+        "    def run(self):\n        for epoch in range(self.start, 12):\n            for a, b in ds:\n"
+        "                {body}\n                self.step += 1\nTrainer(2).run()",
+        "self.step",
+    ),
+    "on as told": (
+        "def run(step):\n    for epoch in range(2, 12):\n        for a, b in ds:\n            {body}\n            step += 1\n"
+        "run(2 * 16)",
+        "step",
+    ),
+    "on by a variable": (
+        "step = tf.Variable(2 * 16)\nfor epoch in range(2, 12):\n    for a, b in ds:\n        {body}\n"
+        "        step.assign_add(1)",
+        "int(step)",
+    ),
+    "on by iterations": (
+        "opt.iterations.assign(2 * 16)\nfor epoch in range(2, 12):\n    for a, b in ds:\n        it = int(opt.iterations)\n"
+        "        {body}",
+        "it",
+    ),
+    "on by option": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--start', type=int, default=32)\n"
+        "args = parser.parse_args([])\nstep = args.start\nfor epoch in range(2, 12):\n    for a, b in ds:\n"
+        "        {body}\n        step += 1",
+        "step",
+    ),
 }
 FUNCTIONS = {
     "line": "def f(step):\n    return min(1.0, step / 100)",

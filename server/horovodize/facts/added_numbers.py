@@ -13,6 +13,7 @@ from horovodize.facts.fetched import Fetched
 from horovodize.facts.given_whole import given_whole
 from horovodize.facts.handed_counts import HandedCounts
 from horovodize.facts.kept import Kept
+from horovodize.facts.later_starts import LaterStarts
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.facts.row_counts import is_number_of_rows
@@ -37,6 +38,7 @@ class AddedNumbers:
         self.kept = kept
         self.syntax, self.values = module.syntax, module.values
         self.handed, self._restored = HandedCounts(module, fetched), RestoredNumbers(module)
+        self.later = LaterStarts(module, feeding, occasions)
         self._known: dict[object, Counter | None] = {}
 
     def key(self, e: ast.Name | ast.Attribute) -> tuple[str, object]:
@@ -75,7 +77,8 @@ class AddedNumbers:
         bindings = [b for b in bindings if b not in handed]
         if not added:
             return self._kept_of(bindings)
-        if any(b.kind not in ("assign", "augment") for b in bindings):
+        told = [b for b in bindings if b.kind == "parameter"]
+        if any(b.kind not in ("assign", "augment") for b in bindings if b not in told):
             return None
         if any(b.kind == "augment" and b not in added for b in bindings):
             return None
@@ -92,8 +95,9 @@ class AddedNumbers:
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
-        begun = [b for b in bindings if b not in added]
+        begun = [b for b in bindings if b not in added and b not in told]
         starts = [b.value for b in begun if b.value is not None and not b.path]
+        starts += [e for b in told for e in self.values.passed(b)]
         starts += [b.value for b in begun if b.path and isinstance(b.value, ast.Call)]
         advances: list[ast.AST] = []
         for b in added:
@@ -101,7 +105,7 @@ class AddedNumbers:
         given = [e for b in begun for e in self._given(b)]
         held = [b.anchor.value for b in added if isinstance(b.anchor, ast.Attribute)]
         given += [e for whole in held for e in given_whole(self.module, whole)]
-        stored = any(map(self._is_restored, given))
+        stored = any(map(self._is_restored, given)) or any(map(self.later.is_one, starts))
         rows = not all(self.is_constant(e) for b in added for e in self.amounts(b))
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
@@ -183,6 +187,7 @@ class AddedNumbers:
         fitted = any(c is not None and c[1] for c in found)
         given = [e for b in self._all_bindings(*whole) for e in self._given(b)]
         stored = any(map(self._is_restored, [*given, *sets, *self._filled_with(whole)]))
+        stored = stored or any(map(self.later.is_one, sets))
         return Counter(CounterKind.NUMBER, drivers, fitted, tuple(moves), tuple(sets), stored)
 
     def _is_called(self, e: ast.expr, key: tuple[str, object]) -> bool:

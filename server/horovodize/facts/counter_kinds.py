@@ -35,7 +35,8 @@ class Counter:
     advances  where it is counted on: `step += 1`, `step.assign_add(1)`, the `step + 1` that a function gives back for the
               `step` that it was handed; nothing where TensorFlow or a loop does
     starts    the values that it is given otherwise
-    stored    whether it is kept with a checkpoint, and goes on from there in a later run
+    stored    whether it goes on from what an earlier run has counted: it is kept with a checkpoint or in a file, or begins at a
+              number of steps that were taken before
     rows      whether it goes on by the rows of a batch, whose number isn't written out: `seen += len(batch)`
     made      where the variable is made that it is; of a turn's number the `range` or `enumerate` that gives it"""
 

@@ -16,6 +16,7 @@ from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept
+from horovodize.facts.later_starts import LaterStarts
 from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.record_counts import RecordCounts
@@ -140,10 +141,15 @@ class Counters:
             return None
         return next((c for _, c in self.reads(e) if c.stored), None)
 
+    @property
+    def later(self) -> LaterStarts:
+        """Which numbers stand for steps that were taken before."""
+        return self._numbers.later
+
     @cached_property
     def stored(self) -> list[Counter]:
         """The counters that are kept with a checkpoint."""
-        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)] if self.kept.all else []
+        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)]
         found += [*self._added_to_by_statements(), *self._records.all]
         return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
@@ -434,6 +440,7 @@ class Counters:
         if not added:
             return self._mirrored(made)
         stored = any(made in self.values.calls(kept) for kept in self.kept.all)
+        stored = stored or any(map(self.later.is_one, starts))
         rows = not all(self._numbers.is_constant(amount_added(c)) for c in added)
         return Counter(
             CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made, rows

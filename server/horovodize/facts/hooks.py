@@ -108,8 +108,6 @@ class Hooks:
     def _in_place(self) -> Iterator[Hook]:
         """Functions that are put in the place of a method of one callback: `callback.on_batch_end = save`."""
         for s in self.syntax.every(ast.Assign):
-            if not isinstance(s, ast.Assign):
-                continue
             for target in s.targets:
                 if (
                     isinstance(target, ast.Attribute)

@@ -14,6 +14,7 @@ import itertools
 from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.plan import Decision
 from horovodize.rules import begun_again, cursor_places, cursor_reads, own_numbers, strong
+from horovodize.rules.counted import counts_share
 from horovodize.rules.decisions import Divided, Fewer
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.ranges import EVERYTHING
@@ -137,9 +138,19 @@ def select_beside(draft: Draft, driver: Driver, rule: str) -> None:
             continue  # `weights[step > 50]` goes by how much has been seen
         steady = cursor.step is not None and draft.can_insert(first) and cursor.restart is None
         if steady and own_numbers.can_give(draft, cursor.uses):
-            _select(draft, driver.loop, [cursor], rule, "")
+            by = f"{cursor.name} + {RANK}" if _counts_all(draft, driver, cursor) else ""
+            _select(draft, driver.loop, [cursor], rule, "", by)
         else:
             draft.ask(rule, driver.loop, _WHAT, WHY, _BESIDE.format(name=cursor.name))
+
+
+def _counts_all(draft: Draft, driver: Driver, cursor: Cursor) -> bool:
+    """Whether a cursor goes on by the steps of all ranks, as a later run goes on from it (G6)."""
+    named = (
+        n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == cursor.name
+    )
+    counter = next((c for n in named if (c := draft.facts.counters.of(n)) is not None), None)
+    return counter is not None and counter.stored and is_one(cursor.step) and counts_share(draft, counter)
 
 
 def _is_tested(draft: Draft, use: ast.AST) -> bool:

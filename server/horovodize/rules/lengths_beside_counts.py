@@ -12,7 +12,7 @@ below zero, and an epoch that a later run goes on from would lie beyond the last
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_counts
@@ -40,6 +40,16 @@ def tell(draft: Draft, rule: str) -> None:
             if not told and draft.decide(length, OfAll(rule)):
                 edits = _times(draft, length)
                 draft.change(rule, length, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+
+
+def tell_starts(draft: Draft, starts: Iterable[ast.expr], rule: str) -> None:
+    """`step = epoch * len(train)`, from which a count of the steps of all ranks goes on: those that they took in the epochs
+    before."""
+    made = [o.node for start in starts for o in draft.values.origins(start) if not o.path]
+    for product in (n for n in made if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)):
+        for length in (product.left, product.right):
+            if counts_a_share(draft, length) and draft.decide(length, OfAll(rule)):
+                draft.change(rule, length, _WHAT, _WHY, _times(draft, length), decision=Decision.COUNTED)
 
 
 def _pairs(draft: Draft) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -118,4 +128,4 @@ def _times(draft: Draft, length: ast.expr) -> tuple[Edit, ...]:
     return tuple(Edit.around(draft.module.span(length), opening, closing))
 
 
-__all__ = ["of_all", "tell"]
+__all__ = ["of_all", "tell", "tell_starts"]

@@ -209,7 +209,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         ]
         draft.change(rule, stop, DIVIDE_STEPS, WHY, edits, decision=Decision.DIVIDED)
         draft.note(rule, start, STORED)
-    elif not isinstance(start, ast.Constant):
+    elif not isinstance(start, ast.Constant) or draft.facts.counters.later.is_one(start):
         draft.decide(stop, Shared(rule))
         draft.divided = True
         draft.decide(driver.loop, Strided(rule))

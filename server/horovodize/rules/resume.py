@@ -42,6 +42,7 @@ from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
 from horovodize.facts.variable_additions import amount_added
 from horovodize.rules import (
+    begun_iterations,
     computed_epochs,
     counted,
     epoch_ends,
@@ -105,6 +106,7 @@ def apply(draft: Draft) -> None:
     for counter in draft.facts.counters.stored:
         if counted.counts_share(draft, counter):
             _stride(draft, counter)
+            lengths_beside_counts.tell_starts(draft, counter.starts, "G6")
             epoch_ends.count_whole(draft, counter)
         elif any(counted.is_divided(draft, d) for d in counter.drivers):
             draft.note("G6", counter.advances[0], _NOT_ALIKE)
@@ -116,6 +118,7 @@ def apply(draft: Draft) -> None:
             if isinstance(plus.op, ast.Add) and _is_one(plus.right) and counted.all_of(draft, plus.left):
                 _go_on(draft, plus.right)
         lengths_beside_counts.tell(draft, "G6")
+    begun_iterations.divide(draft)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             computed_epochs.compute(draft, ratio)

@@ -61,15 +61,11 @@ def _of_lists(draft: Draft) -> Iterator[Setting]:
 
 def _is_of_fitted(draft: Draft, setting: Setting) -> bool:
     """Whether a callback sets weights of the model that it is called for, or a list of a model's weights is set."""
-    hook = draft.facts.hooks.around(setting.place)
-    is_list = (
-        draft.names.last(setting.place.func) == "set_weights"
-        if isinstance(setting.place, ast.Call)
-        else False
-    )
-    if not is_list and (hook is None or not isinstance(setting.place, ast.Call)):
+    call = setting.place
+    if not isinstance(call, ast.Call):
         return False
-    return given_to_weights(draft, setting.place) is not None
+    is_called = draft.facts.hooks.around(call) is not None or draft.names.last(call.func) == "set_weights"
+    return is_called and given_to_weights(draft, call) is not None
 
 
 def _sides(product: ast.BinOp) -> tuple[tuple[ast.expr, ast.expr], ...]:

@@ -1,0 +1,68 @@
+"""Which numbers stand for steps that were taken before: a count that begins at one goes on where an earlier run stopped.
+
+    step = start_epoch * steps_per_epoch
+    step = 20000
+    step = args.start_step
+
+Those are steps of one process, whatever the number of ranks that go on from there."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.occasions import Occasions
+from horovodize.summary.feeding import Feeding
+from horovodize.summary.module import Module
+
+_FEW = 16  # a number up to this one is where a first run begins, too: 0, 1, the few batches of a warm-up
+_PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
+_FLAGS = ".FLAGS."
+_EPOCHS = ("on_epoch_begin", "on_epoch_end")
+
+
+class LaterStarts:
+    """The numbers of one module that stand for steps taken before."""
+
+    def __init__(self, module: Module, feeding: Feeding, occasions: Occasions) -> None:
+        self.module, self.values, self.feeding, self.occasions = module, module.values, feeding, occasions
+
+    def is_one(self, start: ast.expr) -> bool:
+        """Whether a count that begins at a number goes on from steps that were taken before it."""
+        made = [o.node for o in self.values.origins(start) if not o.path]
+        return any(self._is_many(e) for e in made if isinstance(e, ast.expr)) and not self._comes_again(start)
+
+    def _is_many(self, e: ast.expr) -> bool:
+        """A number of many steps that is written out, steps in each of the epochs before, or what a user says."""
+        match e:
+            case ast.Constant(value=value):
+                return type(value) is int and value > _FEW
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                one, other = map(self.feeding.kinds.constant, (left, right))
+                if one is not None and other is not None:
+                    return one * other > 1
+                return one != 0 and other != 0 and not any(map(_is_real, (left, right)))
+            case ast.Attribute():
+                return self._is_option(e)
+            case ast.Call(func=ast.Name(id="int"), args=[given]):
+                return self._is_many(given)
+            case _:
+                return False
+
+    def _is_option(self, e: ast.Attribute) -> bool:
+        """`args.start_step`, `FLAGS.start_step`"""
+        named = self.module.names.of(e)
+        if named is not None:
+            return _FLAGS in named
+        made = self.values.calls(e.value)
+        return bool(made) and all(self.module.names.last(c.func) in _PARSING for c in made)
+
+    def _comes_again(self, start: ast.expr) -> bool:
+        """Whether a loop, or `fit` with each epoch, comes to the place again: the count begins anew there."""
+        hook = self.occasions.hooks.around(start)
+        if hook is not None and (hook.is_of_batches or hook.name in _EPOCHS):
+            return True
+        return any(frame.loops for way in self.occasions.drive.ways(start) for frame in way)
+
+
+def _is_real(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and not isinstance(e.value, int)
