@@ -142,3 +142,54 @@ def test_a_callback_that_is_told_where_it_begins(given: str, amount: str) -> Non
     text = plan_of(HEAD[: HEAD.index("def train_step")] + CALLBACK.format(given)).text
     assert f"Decay({given})" in text
     assert f"        self.step += {amount}\n" in text
+
+
+SESSION = (
+    TF
+    + """
+tf = tf.compat.v1
+import numpy as np
+x = np.ones((64, 3), "float32")
+xp = tf.placeholder(tf.float32, [None, 3])
+loss = tf.reduce_mean(tf.layers.dense(xp, 1))
+global_step = tf.train.get_or_create_global_step()
+train_op = tf.train.AdamOptimizer(0.01).minimize(loss, global_step=global_step)
+saver = tf.train.Saver()
+"""
+)
+TOLD = """\
+def train(sess, counter):
+    for epoch in range(9):
+        for i in range(len(x) // 16):
+            sess.run(train_op, {{xp: x[i * 16 : i * 16 + 16]}})
+            counter += 1
+            if counter % 500 == 0:
+                saver.save(sess, "m", global_step=counter)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    counter = 1
+    {restore}
+    train(sess, counter)
+"""
+
+
+@pytest.mark.parametrize(
+    ("restore", "amount"),
+    [('counter = int(tf.train.latest_checkpoint(".").split("-")[-1])', "hvd.size()"), ("pass", "1")],
+)
+def test_a_function_is_told_what_a_checkpoint_is_called(restore: str, amount: str) -> None:
+    text = plan_of(SESSION + TOLD.format(restore=restore)).text
+    assert f"            counter += {amount}\n" in text
+
+
+@pytest.mark.parametrize("setting", ["tf.assign(global_step, {})", "global_step.assign({})"])
+@pytest.mark.parametrize(("start", "after"), [("3 * 16", "3 * 16 // hvd.size()"), ("0", "0")])
+def test_what_a_graphs_global_step_is_set_to(setting: str, start: str, after: str) -> None:
+    turns = f"""\
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    sess.run({setting.format(start)})
+    for i in range(len(x) // 16):
+        sess.run(train_op, {{xp: x[i * 16 : i * 16 + 16]}})
+"""
+    assert f"    sess.run({setting.format(after)})\n" in plan_of(SESSION + turns).text

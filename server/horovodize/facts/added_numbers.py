@@ -105,6 +105,7 @@ class AddedNumbers:
         given = [e for b in begun for e in self._given(b)]
         held = [b.anchor.value for b in added if isinstance(b.anchor, ast.Attribute)]
         given += [e for whole in held for e in given_whole(self.module, whole)]
+        given += [e for b in told for e in self.values.passed(b)]
         stored = any(map(self._is_restored, given)) or any(map(self.later.is_one, starts))
         rows = not all(self.is_constant(e) for b in added for e in self.amounts(b))
         return Counter(
