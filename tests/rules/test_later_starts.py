@@ -99,6 +99,25 @@ def test_a_loop_that_begins_at_a_later_step(numbers: str, after: str) -> None:
     assert f"for step in {after}:\n" in plan_of(HEAD + loop.format(numbers)).text
 
 
+@pytest.mark.parametrize(
+    ("numbered", "after"),
+    [
+        ("enumerate(ds, 1000)", "zip(itertools.count(1000, hvd.size()), ds)"),
+        ("enumerate(ds, 1)", "enumerate(ds, 1)"),
+    ],
+)
+def test_numbers_that_begin_at_a_later_step(numbered: str, after: str) -> None:
+    loop = "for step, (x, y) in {}:\n    train_step(x, y)\n"
+    assert f"for step, (x, y) in {after}:\n" in plan_of(HEAD + loop.format(numbered)).text
+
+
+def test_rows_from_a_later_one() -> None:
+    """Near miss: the first rows are left out, and no steps were taken before."""
+    loop = "for i in {}:\n    train_step(x[i : i + 1], x[i : i + 1])\n"
+    text = plan_of(HEAD + loop.format("range(100, 228)")).text
+    assert loop.format("shard(range(100, 228))") in text
+
+
 def test_a_variable_that_begins_later() -> None:
     turns = TURNS.replace("step += 1", "step.assign_add(1)").replace("** step", "** float(step)")
     text = plan_of(f"{HEAD}first = 3\nstep = tf.Variable(48)\n{turns}").text

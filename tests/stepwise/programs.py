@@ -99,6 +99,10 @@ LOOPS = {
         "rows = iter(ds.repeat())\nfor step in range(32, 192):\n    a, b = next(rows)\n    {body}",
         "step",
     ),
+    "on from a count": (
+        "for step, (a, b) in enumerate(ds.repeat(10), 32):\n    {body}",
+        "step",
+    ),
     "on while": (
         "rows = iter(ds.repeat())\nstep = 32\nwhile step < 192:\n    a, b = next(rows)\n    {body}\n    step += 1",
         "step",

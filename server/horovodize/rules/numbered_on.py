@@ -102,7 +102,7 @@ def _last(draft: Draft, stop: ast.expr) -> str:
 
 
 def count_all(draft: Draft) -> None:
-    """Lets what `enumerate` numbers on from a restored number count the steps of all ranks."""
+    """Lets what `enumerate` numbers on from a number of steps taken before count the steps of all ranks."""
     for driver in feeding(draft).drivers:
         loop = driver.loop
         call = feeding(draft).without_bars(loop.iter) if isinstance(loop, ast.For) else None
@@ -110,7 +110,9 @@ def count_all(draft: Draft) -> None:
         if data is None or not isinstance(call, ast.Call):
             continue
         start = argument(call, "start", 1 if isinstance(call.func, ast.Name) else 0)
-        if start is None or not is_restored(draft, start) or not counted.is_divided(draft, driver):
+        if start is None or not counted.is_divided(draft, driver):
+            continue
+        if not is_restored(draft, start) and not draft.facts.counters.later.is_one(start):
             continue
         edits = _zipped(draft, call, data, start) if not draft.drive.in_traced(loop) else None
         if edits is None:
