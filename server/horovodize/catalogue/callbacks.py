@@ -21,6 +21,7 @@ _KERAS: dict[str, Role] = {
     "ModelCheckpoint": WRITES,
     "TensorBoard": WRITES,
     "CSVLogger": WRITES,
+    "OrbaxCheckpoint": WRITES,
     "BackupAndRestore": WRITES,
     "experimental.BackupAndRestore": WRITES,
     "RemoteMonitor": WRITES,

@@ -25,6 +25,8 @@ ALIASES: dict[str, str] = {
     _KERAS + "optimizers.LossScaleOptimizer": _KERAS + "mixed_precision.LossScaleOptimizer",
     "tensorflow.data.experimental.TFRecordDataset": "tensorflow.data.TFRecordDataset",
     "tensorflow.data.experimental.Options": "tensorflow.data.Options",
+    # Keras 3's own, which is counted, assigned and sent as TensorFlow's is.
+    _KERAS + "Variable": "tensorflow.Variable",
     # TensorFlow before 1.0.
     "tensorflow.train.SummaryWriter": _V1 + "summary.FileWriter",
     "tensorflow.merge_all_summaries": _V1 + "summary.merge_all",
@@ -100,6 +102,10 @@ CLASSES: dict[str, tuple[str, str]] = {
         "learning_rate=0.0025, beta_1=0.9, beta_2=0.999, epsilon=1e-08, warmup_steps=0, weight_decay=None, **kwargs",
     ),
     _KERAS + "callbacks.SwapEMAWeights": (_CALLBACK, "swap_on_epoch=False"),
+    _KERAS + "callbacks.OrbaxCheckpoint": (
+        _CALLBACK,
+        "directory, monitor='val_loss', verbose=0, save_best_only=False, mode='auto', save_freq='epoch', **kwargs",
+    ),
     # TensorFlow 2.0 to 2.9.
     _KERAS + "experimental.LinearCosineDecay": (
         _SCHEDULE,

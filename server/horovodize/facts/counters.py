@@ -15,7 +15,7 @@ from horovodize.facts.counter_kinds import GLOBAL_STEPS, Counter, CounterKind
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
-from horovodize.facts.kept import VARIABLES, Kept
+from horovodize.facts.kept import VARIABLES, Kept, first_value
 from horovodize.facts.later_starts import LaterStarts
 from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
@@ -435,7 +435,7 @@ class Counters:
                 return None
             drivers |= counted[0]
             fitted |= counted[1]
-        start = argument(made, "initial_value", 0)
+        start = first_value(made)
         starts = (start,) if start is not None else ()
         if not added:
             return self._mirrored(made)

@@ -16,7 +16,13 @@ _MANAGERS = ("tensorflow.train.CheckpointManager", "tensorflow.compat.v1.train.C
 VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow.compat.v1.get_variable")
 RESTORING = ("restore", "restore_or_initialize", "read")
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_BEGINS = ("initial_value", "initializer")  # of Keras 3's
 INFINITE = ("numpy.inf", "numpy.Inf", "math.inf", "numpy.infty")
+
+
+def first_value(made: ast.Call) -> ast.expr | None:
+    """What a variable begins with: `tf.Variable(0)`, `keras.Variable(initializer=0)`."""
+    return next((e for name in _BEGINS if (e := argument(made, name, 0)) is not None), None)
 
 
 class Kept:
@@ -120,7 +126,7 @@ class Kept:
                     yield from ((None, k.value) for k in origin.node.keywords)
 
     def _is_one_number(self, made: ast.Call) -> bool:
-        start = argument(made, "initial_value", 0)
+        start = first_value(made)
         if isinstance(start, ast.UnaryOp):
             start = start.operand
         if isinstance(start, ast.Call):  # float("inf")
@@ -129,7 +135,7 @@ class Kept:
         return is_number or (start is not None and self.module.names.of(start) in INFINITE)
 
     def _is_whole(self, made: ast.Call) -> bool:
-        kind, start = argument(made, "dtype", 3), argument(made, "initial_value", 0)
+        kind, start = argument(made, "dtype", 3), first_value(made)
         if kind is not None:
             said = kind.value if isinstance(kind, ast.Constant) else self.module.names.last(kind)
             return said in _WHOLE

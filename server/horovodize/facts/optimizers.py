@@ -23,6 +23,7 @@ _AROUND = (
     "enable_mixed_precision_graph_rewrite",
     "TFOptimizer",  # of Keras, around one of TensorFlow 1
 )
+_SEVERAL = ("tensorflow.keras.optimizers.MultiOptimizer", "tensorflow_addons.optimizers.MultiOptimizer")
 _FAR = 200  # nodes that what is passed is made of
 _INNER = ("inner_optimizer", "optimizer", "opt")  # what they call the optimizer inside
 _ADDING = {"append": 0, "add": 0, "insert": 1, "setdefault": 1}  # methods, and which argument they add
@@ -84,6 +85,12 @@ class Optimizers:
                 if inner is not None:
                     todo.append((inner, outermost or origin.call, keys))
                     continue
+                if origin.call is not None and self.module.names.of(origin.call.func) in _SEVERAL:
+                    several = self._for_variables(origin.call)
+                    todo += [(value, outermost or origin.call, keys) for value in reversed(several)]
+                    if not several:
+                        yield Arrival(origin.call, True, outermost, keys)
+                    continue
                 made = self._made_by_picked(origin.call) if origin.call is not None else None
                 if made is not None:
                     todo += [(value, outermost, (*keys, made[0])) for value in reversed(made[1])]
@@ -103,6 +110,41 @@ class Optimizers:
             return None
         given = (argument(call, keyword, 0) for keyword in _INNER)
         return next((value for value in given if value is not None), None)
+
+    def _for_variables(self, call: ast.Call) -> list[ast.expr]:
+        """Optimizers that one keeps, each for some variables: of an `OptimizerMap`, of a function that is asked for each
+        variable, of pairs with layers; none where not all can be seen."""
+        given = argument(call, "optimizer_map", 0) or argument(call, "optimizers_and_layers")
+        found = list[ast.expr]()
+        for origin in self.module.values.origins(given) if given is not None else ():
+            node = origin.node if not origin.path else None
+            if isinstance(node, ast.Call) and self.module.names.last(node.func) == "OptimizerMap":
+                kept = self._of_map(node)
+            elif isinstance(node, CALLABLES):
+                kept = list(self.module.values.returned(node))
+            elif isinstance(node, (ast.List, ast.Tuple)):
+                pairs = [e for e in node.elts if isinstance(e, ast.Tuple) and e.elts]
+                kept = [e.elts[0] for e in pairs] if len(pairs) == len(node.elts) else []
+            else:
+                kept = []
+            if not kept:
+                return []
+            found += kept
+        return found
+
+    def _of_map(self, made: ast.Call) -> list[ast.expr]:
+        """`OptimizerMap(Adam(), {"body/.*": SGD()})`, and what is put into it later: `optimizers["body/.*"] = SGD()`"""
+        default, mapped = argument(made, "default_optimizer", 0), argument(made, "optimizer_map", 1)
+        held = self._content(mapped) if mapped is not None else []
+        if default is None or held is None:
+            return []
+        put = [
+            statement.value
+            for statement in self.module.syntax.every(ast.Assign)
+            for target in statement.targets
+            if isinstance(target, ast.Subscript) and made in self.module.values.calls(target.value)
+        ]
+        return [default, *held, *put]
 
     def _made_by_picked(self, call: ast.Call) -> tuple[ast.expr, list[ast.expr]] | None:
         """(the key, what they give) of functions of this program of which one is picked by a key, and called:

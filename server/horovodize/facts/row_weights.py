@@ -8,6 +8,7 @@ import ast
 from collections.abc import Collection
 from functools import cached_property
 
+from horovodize.facts.kept import first_value
 from horovodize.facts.shapes import Shape, Shapes
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, is_one
@@ -56,7 +57,7 @@ class RowWeights:
             return False
         for node in (o.node for o in self.values.origins(e)):
             made = isinstance(node, ast.Call) and self.names.last(node.func) == "Variable"
-            initial = argument(node, "initial_value", 0) if made and isinstance(node, ast.Call) else None
+            initial = first_value(node) if made and isinstance(node, ast.Call) else None
             shape = self.shapes.of(initial, _DEPTH) if initial is not None else None
             if shape is not None and len(shape) > 1 and shape[0] not in (1, None):
                 if shape[0] in counts or (not counts and shape[1:] == (1,)):
@@ -124,7 +125,7 @@ class RowWeights:
         last = self.names.last(made.func)
         shape = argument(made, "shape", 1) if last != "Variable" else argument(made, "shape")
         if shape is None and last == "Variable":
-            initial = argument(made, "initial_value", 0)
+            initial = first_value(made)
             calls = self.values.calls(initial) if initial is not None else []
             drawn = calls[0] if len(calls) == 1 else None
             if drawn is not None and self.names.last(drawn.func) in ("rand", "randn"):

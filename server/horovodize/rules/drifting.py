@@ -93,13 +93,12 @@ def _is_tensor(draft: Draft, e: ast.expr) -> bool:
 
 
 def _is_of_keras(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression stands for variables of a model's or a layer's own: `self.add_weight(…)`, `keras.Variable(…)`."""
+    """Whether an expression stands for variables of Keras' own: `self.add_weight(…)`, `K.variable(…)`."""
     made = [o.node for o in draft.values.origins(e) if not o.path]
     return bool(made) and all(
         isinstance(n, ast.Call)
         and (
-            draft.names.of(n.func) in (steered.VARIABLE_OF_KERAS, steered.VARIABLE_OF_BACKEND)
-            or draft.names.last(n.func) == "add_weight"
+            draft.names.of(n.func) == steered.VARIABLE_OF_BACKEND or draft.names.last(n.func) == "add_weight"
         )
         for n in made
     )

@@ -26,6 +26,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.kept import first_value
 from horovodize.rules import (
     decays,
     first_batches,
@@ -213,7 +214,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
             else:
                 schedule.scale(draft, call)
         elif call is not None and _is_variable(draft, call):
-            value = argument(call, "initial_value", 0) or argument(call, "value", 0)
+            value = first_value(call) or argument(call, "value", 0)
             if value is not None and draft.decide(value, Scaled("C5")):
                 _times(draft, value)
         elif isinstance(origin.node, ast.expr) and not origin.path and origin.node is not rate:
@@ -438,7 +439,7 @@ def _is_rate(draft: Draft, e: ast.expr) -> bool:
         calls = draft.values.calls(e)
         return bool(calls) and all(
             _is_variable(draft, c)
-            and ((v := argument(c, "initial_value", 0) or argument(c, "value", 0)) is not None)
+            and ((v := first_value(c) or argument(c, "value", 0)) is not None)
             and draft.was(v, Scaled)
             for c in calls
         )

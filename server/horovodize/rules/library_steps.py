@@ -62,6 +62,7 @@ _AVERAGED = (("start_averaging", 1), ("average_period", 2))
 _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "ModelCheckpoint": (("save_freq", None),),
     "BackupAndRestore": (("save_freq", 1),),
+    "OrbaxCheckpoint": (("save_freq", 6),),
     "TensorBoard": (("update_freq", None),),
     "CheckpointManager": (("checkpoint_interval", 6),),
     "CheckpointSaverHook": _SAVED,
@@ -77,6 +78,7 @@ _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
     ),
     "SWA": _AVERAGED,
     "RectifiedAdam": (("total_steps", None),),
+    "ScheduleFreeAdamW": (("warmup_steps", 4),),
     "RunConfig": (
         ("save_checkpoints_steps", None),
         ("save_summary_steps", None),

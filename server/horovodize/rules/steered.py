@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
+from horovodize.facts.kept import first_value
 from horovodize.facts.sources import Source
 from horovodize.rules import means, number_settings, steering_decisions
 from horovodize.rules.any_rank_test import differing
@@ -39,9 +40,8 @@ DRIFTS = (
     "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
 )
 AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
-VARIABLE_OF_KERAS = "tensorflow.keras.Variable"
 VARIABLE_OF_BACKEND = "tensorflow.keras.backend.variable"
-_VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", VARIABLE_OF_BACKEND, VARIABLE_OF_KERAS)
+_VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", VARIABLE_OF_BACKEND)
 _SETTING = ("assign", "assign_add", "assign_sub", "load")
 _FAR = 2000  # nodes that a loss is made of
 
@@ -213,7 +213,7 @@ def _layers(draft: Draft, call: ast.Call) -> Iterator[ast.FunctionDef | ast.Asyn
 def is_one_number(draft: Draft, variable: ast.expr) -> bool:
     """Whether a variable begins with a number: it stays one."""
     calls = [made for made in made_of(draft, variable) if isinstance(made, ast.Call)]
-    begins = [argument(made, "initial_value", 0) for made in calls if draft.names.of(made.func) in _VARIABLES]
+    begins = [first_value(made) for made in calls if draft.names.of(made.func) in _VARIABLES]
     weights = [made for made in calls if draft.names.last(made.func) == "add_weight"]
     return (
         bool(begins or weights)
@@ -301,7 +301,6 @@ __all__ = [
     "AVERAGED",
     "DRIFTS",
     "VARIABLE_OF_BACKEND",
-    "VARIABLE_OF_KERAS",
     "WHAT",
     "WHY",
     "fed_numbers",

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
 from horovodize.facts.answers import Varies
+from horovodize.facts.kept import first_value
 from horovodize.facts.sources import Source
 from horovodize.rules.called_there import is_there, said_at
 from horovodize.rules.draft import Draft
@@ -248,7 +249,7 @@ def looked_at(draft: Draft, place: Place, trained: set[ast.AST]) -> Iterator[Cop
 def _starts_apart(draft: Draft, variable: ast.Name | ast.Attribute) -> bool:
     """Whether each rank draws what a variable begins with."""
     begins = [
-        argument(made, "initial_value", 0)
+        first_value(made)
         for made in made_of(draft, variable)
         if isinstance(made, ast.Call) and draft.names.of(made.func) == "tensorflow.Variable"
     ]

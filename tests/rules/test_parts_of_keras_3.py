@@ -1,0 +1,140 @@
+"""Parts that only Keras 3 has: its variables count as TensorFlow's do, its optimizers keep others, and count steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from .test_keras_3 import plan
+
+DATA = (
+    "import keras\nimport tensorflow as tf\n"
+    "ds = tf.data.Dataset.from_tensor_slices(tf.ones((64, 4))).batch(4)\n"
+    "model = keras.Sequential([keras.layers.Dense(1, name='head')])\n"
+)
+TURN = (
+    "opt = keras.optimizers.Adam(0.01)\n{begins}\nfor epoch in range(9):\n    for x in ds:\n"
+    "        with tf.GradientTape() as tape:\n            loss = keras.ops.mean(model(x))\n"
+    "        opt.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)\n"
+    "        {counts}\n        if {test}:\n            break\n"
+)
+FIT = "model.compile(optimizer={}, loss='mse')\nmodel.fit(ds, epochs=3, callbacks=[{}])\n"
+MULTI = "keras.optimizers.MultiOptimizer({})"
+
+
+def of_turn(begins: str, counts: str, test: str) -> str:
+    return plan(DATA + TURN.format(begins=begins, counts=counts, test=test), "2.21").text
+
+
+# ---------------------------------------------------------------------- variables
+
+
+@pytest.mark.parametrize(
+    "begins",
+    ["step = keras.Variable(0)", "step = keras.Variable(initializer=0, dtype='int64', trainable=False)"],
+)
+@pytest.mark.parametrize("counts", ["step.assign_add(1)", "step.assign(step + 1)"])
+def test_a_variable_of_keras_counts_steps(begins: str, counts: str) -> None:
+    assert "if int(step) >= max(1, 80 // hvd.size()):" in of_turn(begins, counts, "int(step) >= 80")
+
+
+@pytest.mark.parametrize(
+    ("begins", "counts"),
+    [("limit = keras.Variable(0)", "limit.assign(80)"), ("step = keras.Variable(0)", "step.assign(epoch)")],
+)
+def test_a_variable_that_counts_no_steps_stays(begins: str, counts: str) -> None:
+    name = begins.split(" ", maxsplit=1)[0]
+    assert f"if {name} >= 80:" in of_turn(begins, counts, f"{name} >= 80")
+
+
+def test_a_rate_in_a_variable_of_keras_is_scaled_once() -> None:
+    source = DATA + "rate = keras.Variable(0.1)\n" + FIT.format("keras.optimizers.SGD(rate)", "")
+    made = plan(source, "2.21").text
+    assert "rate = keras.Variable(0.1 * hvd.size())" in made
+    assert "SGD(rate)" in made
+
+
+# ---------------------------------------------------------------------- optimizers for some variables each
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        (
+            "",
+            "keras.optimizers.OptimizerMap(keras.optimizers.Adam(0.5), {'head/.*': keras.optimizers.SGD(0.25)})",
+        ),
+        (
+            "kept = keras.optimizers.OptimizerMap(default_optimizer=keras.optimizers.Adam(0.5))\n"
+            "kept['head/.*'] = keras.optimizers.SGD(0.25)\n",
+            "kept",
+        ),
+        (
+            "def pick(v):\n    if 'head' in v.path:\n        return keras.optimizers.SGD(0.25)\n"
+            "    return keras.optimizers.Adam(0.5)\n",
+            "pick",
+        ),
+        (
+            "one, other = keras.optimizers.SGD(0.25), keras.optimizers.Adam(0.5)\n",
+            "lambda v: one if 'head' in v.path else other",
+        ),
+    ],
+)
+def test_each_of_several_optimizers_has_its_rate_scaled_and_what_keeps_them_averages(
+    before: str, given: str
+) -> None:
+    made = plan(DATA + before + FIT.format(MULTI.format(given), ""), "2.21")
+    assert "Adam(0.5 * hvd.size())" in made.text
+    assert "SGD(0.25 * hvd.size())" in made.text
+    assert f"optimizer=hvd.DistributedOptimizer({MULTI.format('')[:-1]}" in made.text
+    assert not made.to_confirm
+
+
+def test_several_optimizers_within_one_that_scales_losses() -> None:
+    several = MULTI.format("keras.optimizers.OptimizerMap(keras.optimizers.Adam(0.5))")
+    made = plan(DATA + FIT.format(f"keras.optimizers.LossScaleOptimizer({several})", ""), "2.21").text
+    assert "hvd.DistributedOptimizer(keras.optimizers.LossScaleOptimizer(" in made
+    assert "Adam(0.5 * hvd.size())" in made
+
+
+def test_pairs_of_the_add_ons_are_not_multiplied() -> None:
+    pairs = "[(keras.optimizers.Adam(0.5), model.layers[0]), (keras.optimizers.SGD(0.25), model.layers[1:])]"
+    source = "import tensorflow_addons as tfa\n" + DATA.replace(
+        "import keras\n", "from tensorflow import keras\n"
+    )
+    made = plan(source + FIT.format(f"tfa.optimizers.MultiOptimizer({pairs})", ""), "2.15").text
+    assert "[(keras.optimizers.Adam(0.5 * hvd.size()), model.layers[0])" in made
+    assert "] * hvd.size()" not in made
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["made_elsewhere()", "keras.optimizers.OptimizerMap(keras.optimizers.Adam(0.5), made_elsewhere())"],
+)
+def test_optimizers_that_cannot_be_seen_are_asked_about(given: str) -> None:
+    source = "from elsewhere import made_elsewhere\n" + DATA + FIT.format(MULTI.format(given), "")
+    made = plan(source, "2.21")
+    assert any("can't be seen" in (c.doubt or "") for c in made.to_confirm)
+    assert "0.5 * hvd.size()" not in made.text
+
+
+# ---------------------------------------------------------------------- counted in steps
+
+
+def test_steps_that_an_optimizer_warms_up_in_are_divided() -> None:
+    made = plan(
+        DATA + FIT.format("keras.optimizers.ScheduleFreeAdamW(0.1, warmup_steps=40)", ""), "2.21"
+    ).text
+    assert "ScheduleFreeAdamW(0.1 * hvd.size(), warmup_steps=max(1, 40 // hvd.size()))" in made
+
+
+@pytest.mark.parametrize(
+    ("given", "becomes"),
+    [
+        ("save_freq=20", "save_freq=max(1, 20 // hvd.size())"),
+        ("save_freq='epoch'", "save_freq='epoch'"),
+        ("monitor='loss'", "monitor='loss'"),
+    ],
+)
+def test_rank_0_alone_writes_checkpoints_of_orbax(given: str, becomes: str) -> None:
+    made = plan(DATA + FIT.format("'adam'", f"keras.callbacks.OrbaxCheckpoint('kept', {given})"), "2.21").text
+    assert f"*([keras.callbacks.OrbaxCheckpoint('kept', {becomes})] if hvd.rank() == 0 else [])" in made
