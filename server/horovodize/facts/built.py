@@ -2,7 +2,8 @@
 
 A model that is not told the shape of what comes in gets its weights in its first step; broadcast before, nothing would be sent,
 without an error. So only what is seen to be built counts: a functional model, one that is told that shape, one that is built by
-hand, a class that makes its weights as it is made, `tf.Variable`s."""
+hand, a class that makes its weights as it is made, `tf.Variable`s. Keras 3 only notes that a class was built by hand: its
+layers get their weights in the first step all the same."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class Built:
     def __init__(self, module: Module, sites: Sites) -> None:
         self.module, self.sites = module, sites
 
-    def is_model(self, model: ast.expr, before: ast.stmt | None = None) -> bool:
+    def is_model(self, model: ast.expr, before: ast.stmt | None = None, *, of_keras_3: bool = False) -> bool:
         """Whether a model has its variables: where it is made or, at the latest, right before a statement."""
         origins = self.module.values.origins(model)
         made = [o.call for o in origins if o.call is not None and not o.path]
@@ -34,6 +35,9 @@ class Built:
             return False
         if all(self.at_once(call) for call in made):
             return True
+        names = (self.module.names.of(call.func) or "" for call in made)
+        if of_keras_3 and not all(name.endswith(".Sequential") for name in names):
+            return False
         return before is not None and self._is_built_by_hand(set(made), before)
 
     def at_once(self, made: ast.Call) -> bool:

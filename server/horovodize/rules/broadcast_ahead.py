@@ -85,7 +85,7 @@ def _texts(draft: Draft, step: Step, depth: int, loop: Loop) -> list[str]:
 
 def _is_there(draft: Draft, step: Step, depth: int, loop: Loop, said: list[ast.expr]) -> bool:
     """Whether lines can stand before a loop, all ranks come to it, and what is trained has its variables there."""
-    way, built = step.place.way, draft.facts.built
+    way = step.place.way
     if not draft.can_insert(loop) or binds(draft, loop, list(step.trained), way, depth):
         return False
     if not draft.uniform.reached_alike(loop) or draft.drive.in_traced(loop):
@@ -97,9 +97,9 @@ def _is_there(draft: Draft, step: Step, depth: int, loop: Loop, said: list[ast.e
         return False
     parts = [part for e in step.trained for part in _parts(draft, e)]
     return all(
-        built.is_model(part.value, loop)
+        draft.is_built(part.value, loop)
         if isinstance(part, ast.Attribute) and part.attr in OF_MODEL
-        else built.are_variables(part) or built.is_model(part, loop)
+        else draft.facts.built.are_variables(part) or draft.is_built(part, loop)
         for part in parts
     )
 

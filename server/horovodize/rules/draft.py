@@ -203,6 +203,10 @@ class Draft(Decisions):
         of_tensorflow_1 = self.in_graph or self.sites.is_tf1
         return self.world.keras is Keras.THREE and not of_tensorflow_1 and uses_keras(self.module)
 
+    def is_built(self, model: ast.expr, before: ast.stmt) -> bool:
+        """Whether a model has its variables, at the latest right before a statement."""
+        return self.facts.built.is_model(model, before, of_keras_3=self.keras_3)
+
     def default_rate(self, class_name: str) -> float | None:
         """The rate of an optimizer that is given none; None where it has to be given one. Where Keras is unknown it is that of
         Keras 2: what is made then stops under Keras 3 (`rules/keras_3`)."""

@@ -75,7 +75,7 @@ def _can_stand_before(draft: Draft, model: ast.expr, place: ast.stmt) -> bool:
         draft.can_insert(place)
         and bool(bound)
         and not any(draft.syntax.inside(b.statement, place) for b in bound)
-        and draft.facts.built.is_model(model, place)
+        and draft.is_built(model, place)
         and draft.facts.uniform.reached_alike(place)
         and not draft.drive.in_traced(place)
     )

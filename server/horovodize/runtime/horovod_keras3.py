@@ -184,6 +184,11 @@ def broadcast_variables(variables, root_rank=0):
     )
 
 
+def _has_all_variables(model):
+    """`model.build(shape)` of a class of one's own says that it is built, though its layers are only with the first batch."""
+    return model.built and all(layer.built for layer in model._flatten_layers())
+
+
 class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
     """Gives all ranks the model and the optimizer of one: before the first batch, or after it where that makes them."""
 
@@ -199,7 +204,7 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
             model.train_function = None
 
     def on_train_begin(self, logs=None):
-        if self.model.built:
+        if _has_all_variables(self.model):
             self._broadcast()
 
     def on_train_batch_end(self, batch, logs=None):

@@ -63,7 +63,7 @@ def _look_at(draft: Draft, fit: Fit) -> None:
         value = argument(fit.call, given, 11 if given == "initial_epoch" else 12)
         if value is not None:
             draft.refuse("HVD006", value, _BEGINS.format(given))
-    if not draft.facts.built.is_model(fit.model, draft.syntax.statement(fit.call)):
+    if not draft.is_built(fit.model, draft.syntax.statement(fit.call)):
         draft.refuse("HVD006", fit.call, _UNBUILT.format(name, name))
     callbacks = argument(fit.call, "callbacks", 5)
     if callbacks is not None:

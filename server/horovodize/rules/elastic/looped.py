@@ -140,7 +140,7 @@ def _tracked(draft: Draft, synced: Synced, loop: ast.For) -> list[str] | None:
         return None
     for model in models:
         expression = _named(draft, model, loop)
-        if expression is not None and not draft.facts.built.is_model(expression, loop):
+        if expression is not None and not draft.is_built(expression, loop):
             draft.refuse("HVD006", synced.place.statement, _UNBUILT.format(model, model))
             return None
         if expression is None:
