@@ -200,6 +200,11 @@ model.fit(load(), load(), batch_size=8, callbacks=[Every()])
             "batch * hvd.size() + hvd.size() + self.epoch * (self.params['steps'] * hvd.size())",
         ),
         ("self.epoch * 500 + batch", "self.epoch * 500 + batch * hvd.size()"),
+        (
+            "self.epoch * 4000 // 8 + batch",
+            "self.epoch * 4000 // 8 + batch * hvd.size()",
+        ),  # rows by those of a batch
+        ("batch + self.epoch * 4000 / 8", "batch * hvd.size() + self.epoch * 4000 / 8"),
         ("500 * self.epoch + (batch + 1)", "500 * self.epoch + (batch * hvd.size() + hvd.size())"),
     ],
 )
@@ -210,7 +215,14 @@ def test_callbacks_count_the_batches_of_all_epochs(count: str, after: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("epoch", "count"), [("epoch", "self.epoch * 500 + 3"), ("logs", "self.epoch * 500 + batch")]
+    ("epoch", "count"),
+    [
+        ("epoch", "self.epoch * 500 + 3"),
+        ("logs", "self.epoch * 500 + batch"),
+        ("epoch", "500 // self.epoch + batch"),
+        ("epoch", "self.epoch // 2 + batch"),
+        ("logs", "self.epoch * 4000 // 8 + batch"),
+    ],
 )
 def test_what_is_no_such_count_of_a_callback_is_left(epoch: str, count: str) -> None:
     text = plan_of(CALLBACK.format(epoch=epoch, count=count)).text

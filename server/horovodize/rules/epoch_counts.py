@@ -51,11 +51,18 @@ def apply(draft: Draft) -> None:
 
 def _steps(draft: Draft, count: ast.BinOp, turn: ast.expr) -> ast.expr | None:
     """`steps` of `epoch * steps + step`."""
-    product = count.right if draft.syntax.inside(turn, count.left) else count.left
-    if not isinstance(product, ast.BinOp):
+    product = _product(count.right if draft.syntax.inside(turn, count.left) else count.left)
+    if product is None:
         return None
     is_epoch = _loop(draft, product.left) is not None or _is_epoch_of_fit(draft, product.left)
     return product.right if is_epoch else product.left
+
+
+def _product(e: ast.expr) -> ast.BinOp | None:
+    """`epoch * steps`, or that of `epoch * rows // batch`."""
+    if isinstance(e, ast.BinOp) and isinstance(e.op, (ast.FloorDiv, ast.Div)):
+        e = e.left
+    return e if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult) else None
 
 
 def _one_more(draft: Draft, count: ast.BinOp, turn: ast.expr) -> ast.expr | None:
@@ -151,19 +158,13 @@ def _turn(draft: Draft, count: ast.BinOp) -> ast.expr | None:
     """`step` of `epoch * steps + step`, or `int(step)`."""
     if not isinstance(count.op, ast.Add) or draft.drive.in_traced(count):
         return None
-    for product, number in ((count.left, count.right), (count.right, count.left)):
+    for side, number in ((count.left, count.right), (count.right, count.left)):
         is_next = (
             isinstance(number, ast.BinOp) and isinstance(number.op, ast.Add) and is_one_step(number.right)
         )
         turn = number.left if is_next and isinstance(number, ast.BinOp) else number
-        name = _plain(draft, turn)
-        if (
-            not isinstance(product, ast.BinOp)
-            or not isinstance(product.op, ast.Mult)
-            or not isinstance(name, ast.Name)
-        ):
-            continue
-        if not _counts(draft, turn):
+        name, product = _plain(draft, turn), _product(side)
+        if product is None or not isinstance(name, ast.Name) or not _counts(draft, turn):
             continue
         inner = _loop(draft, turn)
         for epoch, steps in ((product.left, product.right), (product.right, product.left)):
