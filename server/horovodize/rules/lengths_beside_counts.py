@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_counts
+from horovodize.rules import counted, epoch_counts, mixed_sums
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, enclosed
@@ -32,12 +32,17 @@ _DEPTH = 4
 
 
 def tell(draft: Draft, rule: str) -> None:
+    for test in draft.syntax.every(ast.Compare):
+        sides = [test.left, *test.comparators]
+        for side in sides if any(counted.of(draft, other) is not None for other in sides) else ():
+            mixed_sums.divide(draft, side, rule)
     if not draft.having(Strided) and not draft.having(OfAll):
         return  # nothing counts the steps of all ranks
     for count, length in _pairs(draft):
         if _counts_steps(draft, count) and not _counts_steps(draft, length):
             told = any(draft.was(n, OfAll) for n in draft.values.depends([length], 200))
             if not told and draft.decide(length, OfAll(rule)):
+                mixed_sums.divide(draft, length, rule)
                 edits = _times(draft, length)
                 draft.change(rule, length, _WHAT, _WHY, edits, decision=Decision.COUNTED)
 

@@ -10,11 +10,12 @@ import ast
 from collections.abc import Collection, Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, rate_reads
+from horovodize.rules import counted, mixed_sums, rate_reads
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
 from horovodize.summary.syntax import arguments
 
+_RATIOS = (ast.Div, ast.FloorDiv, ast.Mod)
 _BOUNDS = {"min", "max", "minimum", "maximum", "clip", "clip_by_value"}
 _CONVERSIONS = {"int", "float", "float32", "float64", "cast", "numpy", "asarray", "convert_to_tensor"}
 
@@ -23,6 +24,10 @@ def tell(draft: Draft, rate: ast.expr, what: str, why: str) -> None:
     """Lets a rate that lengths of a rank's data measure go by the steps of all ranks, unless it is made of a rank's alone."""
     if not all(is_measured(draft, n) for n in rate_reads.reads(draft, rate)):
         tell_lengths(draft, rate, what, why)
+        return
+    for n in list(draft.values.depends([rate], 400)):
+        if isinstance(n, ast.BinOp) and isinstance(n.op, _RATIOS):
+            mixed_sums.divide(draft, n.right, "C5")
 
 
 def tell_lengths(
@@ -54,6 +59,8 @@ def tell_lengths(
         if (told | sources) & made_of[read]:
             continue  # what a function or an object is given is told where it is passed
         told.add(read)
+        if not is_count(read):
+            mixed_sums.divide(draft, read, rule)
         edits = counted.read_as_all(draft, read, rule)
         draft.change(rule, read, what, why, edits, decision=Decision.COUNTED)
     return bool(told)

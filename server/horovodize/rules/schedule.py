@@ -24,7 +24,7 @@ import ast
 from horovodize import catalogue
 from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
-from horovodize.rules import counted, measured, rate_reads, rates_by_step
+from horovodize.rules import counted, measured, mixed_sums, rate_reads, rates_by_step
 from horovodize.rules.decisions import Counted, Divided, OfAll, Scaled, Scheduled
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.rule import Rule
@@ -125,7 +125,11 @@ def divide_steps(draft: Draft, call: ast.Call) -> None:
         return
     for steps in (*parameters.steps, *parameters.step_lists):
         value = argument(call, steps, index.get(steps))
-        if value is not None and not _is_none(value) and not counts_a_share(draft, value):
+        if value is None or _is_none(value):
+            continue
+        if counts_a_share(draft, value):
+            mixed_sums.divide(draft, value, "C4")
+        else:
             _scale_values(draft, value, "step", f" // {SIZE}", _WHY_STEPS, steps in parameters.step_lists)
 
 
