@@ -53,6 +53,47 @@ def test_a_rate_in_a_variable_of_keras_is_scaled_once() -> None:
     assert "SGD(rate)" in made
 
 
+@pytest.mark.parametrize(
+    "reads", ["int(opt._iterations)", "opt.iterations.value", "keras.ops.convert_to_numpy(opt.iterations)"]
+)
+def test_what_an_optimizer_counts_is_read_in_any_way(reads: str) -> None:
+    assert f"if {reads} >= max(1, 80 // hvd.size()):" in of_turn("", "", f"{reads} >= 80")
+
+
+@pytest.mark.parametrize("reads", ["settings.iterations.value", "limit.value", "limit._iterations"])
+def test_a_value_of_something_else_is_no_count(reads: str) -> None:
+    assert "80 // hvd.size()" not in of_turn("from settings import limit, settings", "", f"{reads} >= 80")
+
+
+# ---------------------------------------------------------------------- what is built
+
+
+NET = "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n        self.d = keras.layers.Dense(1)\n"
+
+
+@pytest.mark.parametrize(
+    "made", [NET + "model = Net()\n", "from nets import Net\nmodel = Net()\n"], ids=["here", "elsewhere"]
+)
+def test_a_class_that_is_built_by_hand_is_sent_after_its_first_step(made: str) -> None:
+    text = of_turn(f"{made}model.build((None, 4))", "", "False")
+    assert "hvd.broadcast_variables([*model.variables, *opt.variables], root_rank=0)" in text
+    assert "first_batch" in text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.build((None, 4))",
+        "model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])",
+        "i = keras.Input((4,))\nmodel = keras.Model(i, keras.layers.Dense(1)(i))",
+    ],
+)
+def test_what_really_is_built_is_sent_before_the_loop(made: str) -> None:
+    text = of_turn(made, "", "False")
+    assert "hvd.broadcast_variables(model.variables, root_rank=0)\nfor epoch" in text
+    assert "first_batch" not in text
+
+
 # ---------------------------------------------------------------------- optimizers for some variables each
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from horovodize.facts.counter_kinds import GLOBAL_STEPS
+from horovodize.facts.counter_kinds import GLOBAL_STEPS, ITERATIONS
 from horovodize.facts.hooks import Hooks
 from horovodize.summary.augmented import augmented
 from horovodize.summary.binding import Binding
@@ -29,7 +29,7 @@ def may_count(
     syntax = module.syntax
     if next(iter(syntax.every(ast.Yield, ast.YieldFrom)), None) is not None:
         return True
-    if any(n.attr == "iterations" for n in syntax.every(ast.Attribute)):
+    if any(n.attr in ITERATIONS for n in syntax.every(ast.Attribute)):
         return True
     if sites.method_calls(*_SETTING) or module.calls_of(*_COUNTED_BY):
         return True

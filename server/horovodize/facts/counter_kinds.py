@@ -8,6 +8,7 @@ from enum import Enum
 
 from horovodize.summary.feeding import Driver
 
+ITERATIONS = ("iterations", "_iterations")  # of an optimizer of Keras
 GLOBAL_STEPS = tuple(
     f"tensorflow.compat.v1.train.{name}"
     for name in ("get_global_step", "get_or_create_global_step", "create_global_step")

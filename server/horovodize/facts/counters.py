@@ -11,7 +11,7 @@ from functools import cached_property
 
 from horovodize.facts.added_numbers import AddedNumbers
 from horovodize.facts.any_counts import may_count
-from horovodize.facts.counter_kinds import GLOBAL_STEPS, Counter, CounterKind
+from horovodize.facts.counter_kinds import GLOBAL_STEPS, ITERATIONS, Counter, CounterKind
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
@@ -243,8 +243,12 @@ class Counters:
                 yield from self._of_bindings(
                     self.module.scopes.reaching(e), self._numbers.key(e), known, depth
                 )
-            case ast.Attribute(attr="iterations") if not self.values.attribute_bindings(e):
+            case ast.Attribute(attr=attr) if attr in ITERATIONS and not self.values.attribute_bindings(e):
                 yield self._iterations if self._is_optimizer(e.value) else None
+            case ast.Attribute(attr="value") if not self.values.attribute_bindings(
+                e
+            ):  # of Keras 3's variables
+                yield from self._read(e.value, known, depth - 1)
             case ast.Attribute():
                 bindings = self.values.attribute_bindings(e)
                 if (record := self._records.of(e)) is not None:

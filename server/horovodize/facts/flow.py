@@ -15,6 +15,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import Calls
 from horovodize.facts.class_attributes import of_class
 from horovodize.facts.control import Control
+from horovodize.facts.counter_kinds import ITERATIONS
 from horovodize.facts.dealt import Dealt
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.fit_metrics import FitMetrics
@@ -383,7 +384,7 @@ class Flow:
 
     def _is_restored(self, e: ast.Attribute) -> bool:
         """`optimizer.iterations` before the first step, after a checkpoint was restored: only rank 0 may have had one."""
-        if e.attr != "iterations" or self.syntax.loops(e):
+        if e.attr not in ITERATIONS or self.syntax.loops(e):
             return False
         made = self.values.calls(e.value)
         return any(call in self.kept.restored for call in made) or self.kept.comes_with_model(e.value)

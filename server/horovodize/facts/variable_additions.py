@@ -8,7 +8,7 @@ from horovodize.summary.syntax import argument
 
 # What gives the same number in another type, by how it is called: with it as an argument, or on it.
 _CONVERTING = {"int", "float", "cast", "to_float", "to_int32", "to_int64", "identity", "convert_to_tensor", "get_value",
-               "float32", "float64", "int32", "int64"}  # fmt: skip
+               "float32", "float64", "int32", "int64", "convert_to_numpy"}  # fmt: skip
 _READING = {"numpy", "item", "value", "read_value", "eval", "astype"}
 
 
@@ -17,7 +17,7 @@ def amount_added(call: ast.Call) -> ast.expr | None:
     if not isinstance(call.func, ast.Attribute):
         return None
     if call.func.attr == "assign_add":
-        return argument(call, "delta", 0)
+        return argument(call, "delta", 0) or argument(call, "value")  # of Keras 3's
     value = argument(call, "value", 0) if call.func.attr == "assign" else None
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None

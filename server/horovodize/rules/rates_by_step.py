@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.counter_kinds import ITERATIONS
 from horovodize.facts.variable_additions import within
 from horovodize.plan import Decision
 from horovodize.rules import (
@@ -263,6 +264,6 @@ def _by_turns(draft: Draft, driver: Driver, setting: ast.AST, rate: ast.expr) ->
             and n.id in names
             and draft.syntax.function(n) is draft.syntax.function(loop)
         )
-        or (isinstance(n, ast.Attribute) and n.attr == "iterations")
+        or (isinstance(n, ast.Attribute) and n.attr in ITERATIONS)
         for n in draft.values.depends([rate], 400)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.counter_kinds import Counter, CounterKind
+from horovodize.facts.counter_kinds import ITERATIONS, Counter, CounterKind
 from horovodize.rules import counted, restoring
 from horovodize.rules.decisions import Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -63,7 +63,7 @@ def tell(draft: Draft, rule: str, at: ast.AST, number: ast.expr) -> None:
 
 def _comes_with_model(draft: Draft, number: ast.expr) -> bool:
     counts = (n for n in draft.values.depends([number], 100) if isinstance(n, ast.Attribute))
-    return any(n.attr == "iterations" and draft.facts.kept.comes_with_model(n.value) for n in counts)
+    return any(n.attr in ITERATIONS and draft.facts.kept.comes_with_model(n.value) for n in counts)
 
 
 def _scheduled(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
