@@ -307,7 +307,9 @@ with tf.Session() as sess:
 """
 
 
-@pytest.mark.parametrize("length", ["len(data) // B", "int(len(data) / B)", "data.shape[0] // B"])
+@pytest.mark.parametrize(
+    "length", ["len(data) // B", "int(len(data) / B)", "data.shape[0] // B", "int(len(data) * 0.8) // B"]
+)
 def test_the_length_of_an_epoch_may_be_written_out(length: str) -> None:
     of = length if length.startswith("int") else f"({length})"
     text = plan_of(LENGTHS.format(length=length, of=of)).text

@@ -65,6 +65,27 @@ def test_a_value_of_something_else_is_no_count(reads: str) -> None:
     assert "80 // hvd.size()" not in of_turn("from settings import limit, settings", "", f"{reads} >= 80")
 
 
+ADDS = (
+    "beta = {made}\nclass Add(keras.callbacks.Callback):\n    def on_train_batch_end(self, batch, logs=None):\n"
+    "        if {test}:\n            beta.assign_add(0.02)\n"
+)
+
+
+@pytest.mark.parametrize("made", ["keras.Variable(0.0, trainable=False)", "tf.Variable(0.0)"])
+@pytest.mark.parametrize(
+    "test", ["beta < 1.0", "float(beta) < 1.0", "beta.numpy() < 1.0", "float(beta.value) < 1.0"]
+)
+def test_what_goes_on_until_it_is_there_goes_on_as_fast(made: str, test: str) -> None:
+    source = DATA + ADDS.format(made=made, test=test) + FIT.format("'adam'", "Add()")
+    assert "beta.assign_add(0.02 * hvd.size())" in plan(source, "2.21").text
+
+
+@pytest.mark.parametrize("test", ["float(logs['loss']) < 1.0", "float(batch) == 3", "draw(beta) < 1.0"])
+def test_what_goes_on_by_something_else_is_not_taken_for_it(test: str) -> None:
+    source = DATA + ADDS.format(made="keras.Variable(0.0)", test=test) + FIT.format("'adam'", "Add()")
+    assert "beta.assign_add(0.02 * hvd.size())" not in plan("from draws import draw\n" + source, "2.21").text
+
+
 # ---------------------------------------------------------------------- what is built
 
 

@@ -23,7 +23,7 @@ def amount_added(call: ast.Call) -> ast.expr | None:
         return None
     kept = ast.unparse(call.func.value)
     sides = ((value.left, value.right), (value.right, value.left))
-    return next((amount for own, amount in sides if ast.unparse(_read(own)) == kept), None)
+    return next((amount for own, amount in sides if ast.unparse(unconverted(own)) == kept), None)
 
 
 def within(called: str, call: ast.Call) -> ast.expr | None:
@@ -35,9 +35,12 @@ def within(called: str, call: ast.Call) -> ast.expr | None:
     return None
 
 
-def _read(e: ast.expr) -> ast.expr:
-    """`step` of `int(step.numpy())`."""
-    while isinstance(e, ast.Call):
+def unconverted(e: ast.expr) -> ast.expr:
+    """`step` of `int(step.numpy())`, and of Keras 3's `step.value`."""
+    while isinstance(e, ast.Call) or (isinstance(e, ast.Attribute) and e.attr == "value"):
+        if isinstance(e, ast.Attribute):
+            e = e.value
+            continue
         func = e.func
         called = (
             func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
@@ -49,4 +52,4 @@ def _read(e: ast.expr) -> ast.expr:
     return e
 
 
-__all__ = ["amount_added", "within"]
+__all__ = ["amount_added", "unconverted", "within"]

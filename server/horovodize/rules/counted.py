@@ -7,6 +7,7 @@ import ast
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.scaled_counts import Scaled
 from horovodize.facts.steps import Feed, arrays_in
+from horovodize.facts.variable_additions import unconverted
 from horovodize.rules import guarded, loop_exits, named_tests, quotients
 from horovodize.rules.carried_numbers import ever_bound
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
@@ -309,7 +310,7 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
             return False  # at one step, or at a few
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
     parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]
-    own = {inner for n in parts if kept and ast.unparse(n) == kept for inner in ast.walk(n)}
+    own = {inner for n in parts if kept and ast.unparse(unconverted(n)) == kept for inner in ast.walk(n)}
     for n in (part for part in parts if part not in own):
         bound = draft.values.bindings(n) if isinstance(n, (ast.Name, ast.Attribute)) else []
         unseen = isinstance(n, ast.Name) and not bound and n.id != "__name__"

@@ -255,8 +255,11 @@ def _loop(draft: Draft, e: ast.expr, seen: frozenset[Binding] = frozenset()) -> 
 
 
 def _is_number(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression is read as how many steps an epoch has: `steps`, `len(data)`, `len(x) // 32`, `int(n / batch)`."""
+    """Whether an expression is read as how many steps an epoch has: `steps`, `len(data)`, `len(x) // 32`, `int(n / batch)`,
+    `int(len(x) * 0.8)`."""
     match e:
+        case ast.BinOp(left=left, op=ast.Mult(), right=ast.Constant() | ast.Name()):
+            return _is_length(draft, left)
         case ast.Name() | ast.Attribute() | ast.Constant():
             return True
         case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Div(), right=right):

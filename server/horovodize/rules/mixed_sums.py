@@ -50,7 +50,9 @@ def _terms(draft: Draft, number: ast.expr) -> list[ast.expr]:
         case ast.Call(args=args) if draft.names.last(number.func) in _SAME:
             return list(args)
         case ast.Name() | ast.Attribute():
-            return [o.node for o in draft.values.origins(number) if isinstance(o.node, ast.expr) and not o.path]
+            return [
+                o.node for o in draft.values.origins(number) if isinstance(o.node, ast.expr) and not o.path
+            ]
     return []
 
 
@@ -70,7 +72,7 @@ def _is_of_steps(draft: Draft, term: ast.expr) -> bool:
 def _sizes_of_batches(draft: Draft) -> set[str]:
     """What data are batched by, divided by, or gone through by, as text."""
     found = list[ast.expr | None]()
-    for n in draft.syntax.every(ast.Call, ast.BinOp, ast.AugAssign, ast.keyword):
+    for n in (*draft.syntax.every(ast.Call, ast.BinOp, ast.AugAssign), *draft.syntax.every(ast.keyword)):
         match n:
             case ast.Call(func=ast.Attribute(attr="batch" | "padded_batch"), args=[size, *_]):
                 found.append(size)
