@@ -71,6 +71,7 @@ UNIFORM = {
     "the environment": "int(os.environ.get('EPOCHS', '3')) + int(os.environ['N'])",
     "the command line": "int(sys.argv[1]) if len(sys.argv) > 1 else 3",
     "how many rows there are": "x, y = load_data()\nlen(x) // 32",
+    "how many batches there are": "ds = tf.data.Dataset.from_tensor_slices(load_data()).batch(8)\nint(ds.cardinality())",
     "how many rows are drawn": "x = np.random.rand(100, 8)\nlen(x) + x.shape[0]",
     "rows of one size in another order": "x = load_data()\np = np.random.permutation(len(x))\nlen(x[p])",
     "a count": "n = 0\nfor i in range(3):\n    n += 1\nn",

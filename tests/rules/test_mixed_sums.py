@@ -70,6 +70,22 @@ def test_a_rate_by_hand_is_told_the_steps_of_all_ranks() -> None:
     assert "(step * hvd.size() - 20) / (left * hvd.size())" in text
 
 
+SCHEDULE_OF_ITS_OWN = """\
+class Warmup(tf.keras.optimizers.schedules.LearningRateSchedule):
+    def __init__(self, rate, warm, total):
+        self.rate, self.warm, self.total = rate, warm, total
+    def __call__(self, step):
+        down = self.rate * (1 - (step - self.warm) / float(self.total - self.warm))
+        return tf.where(step < self.warm, self.rate * step / self.warm, down)
+"""
+
+
+def test_a_schedule_of_one_s_own_that_warms_up() -> None:
+    text = plan_of(DATA + SCHEDULE_OF_ITS_OWN + SCHEDULE.format("Warmup(0.1, 20, 3 * len(ds))")).text
+    assert "(float(self.total - self.warm // hvd.size()) * hvd.size())" in text
+    assert "self.rate * step / self.warm," in text
+
+
 def test_a_rank_s_steps_beside_such_a_length() -> None:
     left = "left = 3 * len(ds) - 20\n"
     text = plan_of(DATA + left + LOOP + "        opt.learning_rate = 0.1 * (1 - step / left)\n").text

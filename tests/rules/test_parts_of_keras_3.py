@@ -179,7 +179,38 @@ def test_optimizers_that_cannot_be_seen_are_asked_about(given: str) -> None:
     assert "0.5 * hvd.size()" not in made.text
 
 
+OWN_STEP = (
+    "class Net(keras.Model):\n    def train_step(self, data):\n        with tf.GradientTape() as tape:\n"
+    "            loss = keras.ops.mean(self(data))\n        weights = self.trainable_weights\n"
+    "        self.optimizer.apply(tape.gradient(loss, weights), weights)\n        return {'loss': loss}\nmodel = Net()\n"
+)
+
+
+@pytest.mark.parametrize(
+    "named", ["get('adam')", "get({'class_name': 'adam', 'config': {}})", "deserialize(told())"]
+)
+def test_what_keras_makes_by_name_is_scaled_where_a_train_step_applies_it(named: str) -> None:
+    made = plan(DATA + OWN_STEP + FIT.format(f"keras.optimizers.{named}", ""), "2.21")
+    assert "optimizer.learning_rate = optimizer.learning_rate * hvd.size()" in made.text
+    assert "hvd.DistributedOptimizer" not in made.text  # the tape averages
+    assert any("can't be seen" in (c.doubt or "") for c in made.to_confirm)
+
+
 # ---------------------------------------------------------------------- counted in steps
+
+
+BY_LENGTH = (
+    "class Down(keras.callbacks.Callback):\n    def __init__(self, total):\n        super().__init__()\n"
+    "        self.total, self.step = total, 0\n    def on_train_batch_begin(self, batch, logs=None):\n"
+    "        self.model.optimizer.learning_rate = 0.1 * (1 - self.step / self.total)\n        self.step += 1\n"
+)
+
+
+@pytest.mark.parametrize("length", ["len(ds)", "ds.cardinality().numpy()", "int(ds.cardinality())"])
+def test_a_rank_s_steps_over_those_of_its_data_stay(length: str) -> None:
+    text = plan(DATA + BY_LENGTH + FIT.format("'adam'", f"Down(3 * {length})"), "2.21").text
+    assert "(1 - self.step / self.total) * hvd.size()" in text
+    assert f"Down(3 * {length})" in text
 
 
 def test_steps_that_an_optimizer_warms_up_in_are_divided() -> None:

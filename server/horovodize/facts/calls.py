@@ -394,6 +394,9 @@ class Calls:
     def _method(self, step: Step, call: ast.Call, func: ast.Attribute, item: Item) -> None:
         if func.attr == "enumerate" and item.path[1:2] == (0,):
             return  # a dataset's: it counts
+        if func.attr == "cardinality" and not call.args:
+            step.ask(func.value, (), size=True)
+            return
         shared = equal_shares.of(call) if item.size else None
         if shared is not None:
             step.ask(shared, (), size=True)

@@ -26,7 +26,14 @@ import os.path
 from horovodize import catalogue
 from horovodize.rules import keras_session, strong
 from horovodize.rules.draft import Draft
-from horovodize.rules.optimizers import Trained, is_of_base, keras_wrapper, trained_optimizers, wrap
+from horovodize.rules.optimizers import (
+    Trained,
+    is_by_name,
+    is_of_base,
+    keras_wrapper,
+    trained_optimizers,
+    wrap,
+)
 from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
@@ -137,7 +144,8 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
         if trained.string is not None:
             write_out(draft, trained, in_wrapper=wrapped)
         elif not wrapped:
-            continue
+            if is_by_name(draft, trained.origin):  # its rate is scaled nowhere else
+                _wrap_where_used(draft, [trained], _UNSEEN, in_wrapper=False)
         elif trained.outermost is not None and trained.call is not None:
             if _updates_elsewhere(draft, trained):
                 _wrap_given(draft, trained.used_at)

@@ -80,11 +80,21 @@ def _sizes_of_batches(draft: Draft) -> set[str]:
                 found.append(step)
             case ast.keyword(arg="batch_size", value=value):
                 found.append(value)
-            case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=by):
+            case ast.BinOp(left=rows, op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=by) if _is_length(
+                rows
+            ):
                 found.append(by)
             case ast.AugAssign(value=value):
                 found.append(value)
     return {ast.unparse(e) for e in found if e is not None}
+
+
+def _is_length(e: ast.expr) -> bool:
+    """`len(x)`, `x.shape[0]`"""
+    measured = e.value if isinstance(e, ast.Subscript) else e.func if isinstance(e, ast.Call) else e
+    return (isinstance(measured, ast.Name) and measured.id == "len") or (
+        isinstance(measured, ast.Attribute) and measured.attr in ("shape", "size")
+    )
 
 
 __all__ = ["divide"]

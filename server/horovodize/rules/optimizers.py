@@ -101,6 +101,11 @@ def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> Iterator[Trained]:
         yield Trained(used_at, node, None, sink, None)
 
 
+def is_by_name(draft: Draft, made: ast.AST) -> bool:
+    """`keras.optimizers.get("adam")`, `.deserialize(config)`"""
+    return isinstance(made, ast.Call) and draft.names.of(made.func) in _BY_NAME
+
+
 def agree_on_choices(draft: Draft) -> None:
     """Has all ranks pick the same optimizer of several, where a key or a condition may differ between them. Runs after the
     rules that make draws the same on all ranks."""
