@@ -231,3 +231,33 @@ def test_steps_that_an_optimizer_warms_up_in_are_divided() -> None:
 def test_rank_0_alone_writes_checkpoints_of_orbax(given: str, becomes: str) -> None:
     made = plan(DATA + FIT.format("'adam'", f"keras.callbacks.OrbaxCheckpoint('kept', {given})"), "2.21").text
     assert f"*([keras.callbacks.OrbaxCheckpoint('kept', {becomes})] if hvd.rank() == 0 else [])" in made
+
+
+# ---------------------------------------------------------------------- XLA
+
+OWN_COMPILE = (
+    "class Pair(keras.Model):\n    def compile(self, one, other, **more):\n        super().compile({given})\n"
+    "        self.one, self.other = one, other\n    def train_step(self, data):\n"
+    "        with tf.GradientTape() as tape:\n            loss = keras.ops.mean(self(data))\n"
+    "        weights = self.trainable_weights\n        self.one.apply(tape.gradient(loss, weights), weights)\n"
+    "        return {{'loss': loss}}\nmodel = Pair()\n"
+    "model.compile(keras.optimizers.Adam(0.1), keras.optimizers.Adam(0.1))\n{trains}"
+)
+ON_BATCH = "for x in ds:\n    model.train_on_batch(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "becomes"),
+    [("", "jit_compile=False"), ("run_eagerly=False", "run_eagerly=False, jit_compile=False")],
+)
+def test_a_compile_of_ones_own_turns_xla_off_where_steps_are_taken_by_hand(given: str, becomes: str) -> None:
+    text = plan(DATA + OWN_COMPILE.format(given=given, trains=ON_BATCH), "2.21").text
+    assert f"super().compile({becomes})" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "trains"), [("**more", ON_BATCH), ("jit_compile=False", ON_BATCH), ("", "model.fit(ds)\n")]
+)
+def test_what_says_it_or_may_and_what_fit_trains_stays(given: str, trains: str) -> None:
+    text = plan(DATA + OWN_COMPILE.format(given=given, trains=trains), "2.21").text
+    assert f"super().compile({given})" in text

@@ -41,8 +41,27 @@ _WHY_KERAS_3 = (
 def apply(draft: Draft) -> None:
     for site in draft.sites.compiles:
         _turn_off_in_compile(draft, site)
+    for call in _of_own_compile(draft):
+        edit = draft.add_argument(call, "jit_compile=False", level=1)
+        draft.change("C9", call, _WHAT, _WHY_KERAS_3, [edit])
     for given in dict.fromkeys(_in_traced(draft)):
         _turn_off(draft, given, _WHY)
+
+
+def _of_own_compile(draft: Draft) -> Iterator[ast.Call]:
+    """`super().compile()` of a model with a `compile` of its own, where steps are taken by `train_on_batch`: no callback of
+    `fit` sees to it."""
+    if not draft.keras_3 or not any(f.method == "train_on_batch" for f in draft.sites.fits):
+        return
+    known = {site.call for site in draft.sites.compiles}
+    for call in draft.sites.method_calls("compile"):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        is_base = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super"
+        told = any(k.arg in ("jit_compile", None) for k in call.keywords)
+        function = draft.syntax.function(call)
+        if is_base and not told and call not in known and isinstance(function, FUNCTIONS):
+            if function.name == "compile":
+                yield call
 
 
 def _in_traced(draft: Draft) -> Iterator[ast.expr]:
