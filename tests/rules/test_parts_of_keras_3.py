@@ -261,3 +261,32 @@ def test_a_compile_of_ones_own_turns_xla_off_where_steps_are_taken_by_hand(given
 def test_what_says_it_or_may_and_what_fit_trains_stays(given: str, trains: str) -> None:
     text = plan(DATA + OWN_COMPILE.format(given=given, trains=trains), "2.21").text
     assert f"super().compile({given})" in text
+
+
+# ---------------------------------------------------------------------- data
+
+SPLIT = (
+    "train, rest = keras.utils.split_dataset({})\nmodel.compile('adam', 'mse')\n"
+    "model.fit(train.prefetch(2), validation_data=rest)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "becomes"),
+    [
+        ("ds, left_size=0.8", "ds, left_size=0.8"),
+        ("ds, 0.8, shuffle=True", "ds, 0.8, shuffle=True, seed=0 if hvd.size() > 1 else None"),
+        ("ds, 0.8, None, True, 7", "ds, 0.8, None, True, 7"),
+        ("x, left_size=0.5, shuffle=False", "x, left_size=0.5, shuffle=False"),
+    ],
+)
+def test_a_part_of_a_data_set_that_keras_splits_is_divided(given: str, becomes: str) -> None:
+    source = DATA + "x = tf.ones((64, 4))\n" + SPLIT.format(given)
+    text = plan(source, "2.21").text
+    assert f"split_dataset({becomes})" in text
+    assert "model.fit(shard_stream(train).prefetch(2), validation_data=rest" in text
+
+
+def test_what_is_split_comes_in_one_order_on_all_ranks() -> None:
+    source = DATA.replace(".batch(4)", ".shuffle(64).batch(4)") + SPLIT.format("ds, left_size=0.8")
+    assert ".shuffle(64, seed=0 if hvd.size() > 1 else None)" in plan(source, "2.21").text

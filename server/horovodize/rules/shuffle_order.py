@@ -16,10 +16,11 @@ from horovodize.rules import drawn_orders, keras_flows, row_buffers, streams, to
 from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Apart, Decided, How, InRounds, Shared
 from horovodize.rules.draft import Draft
-from horovodize.rules.shares import draws_for_all, draws_for_itself, feeding, flows_from_share
+from horovodize.rules.shares import draws_for_all, draws_for_itself, feeding, flows_from_share, is_none
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
+from horovodize.summary.dataset_methods import SPLITTING
 from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument, has_unpacking, position
 
@@ -385,23 +386,26 @@ def _seed_of(draft: Draft, call: ast.Call) -> str:
 
 
 def _split_alike(draft: Draft, call: ast.Call) -> None:
-    """`train_test_split(x, y)`, `KFold(5, shuffle=True)`: ranks would train on each other's validation data."""
+    """`train_test_split(x, y)`, `KFold(5, shuffle=True)`, Keras' `split_dataset(data, 0.8, shuffle=True)`: ranks would train on
+    each other's validation data."""
     name = draft.names.of(call.func) or ""
-    last = name.rsplit(".", 1)[-1]
-    if (
-        not name.startswith("sklearn.")
-        or last not in _SPLITS
-        or draft.was(call, Decided)
-        or has_unpacking(call)
-    ):
+    last, of_keras = name.rsplit(".", 1)[-1], name == SPLITTING
+    if not of_keras and not (name.startswith("sklearn.") and last in _SPLITS):
         return
-    shuffle = argument(call, "shuffle")
+    if draft.was(call, Decided) or has_unpacking(call):
+        return
+    seeded = argument(call, "seed", 4) if of_keras else argument(call, "random_state")
+    shuffle = argument(call, "shuffle", 3) if of_keras else argument(call, "shuffle")
     never = isinstance(shuffle, ast.Constant) and shuffle.value is False
-    if never or (shuffle is None and last.endswith("KFold")) or argument(call, "random_state") is not None:
+    if never or (shuffle is None and (of_keras or last.endswith("KFold"))) or not is_none(seeded):
         return
     seed = _seed_of(draft, call)
     draft.decide(call, Agreed("D3", How.SEED))
     why = "Without a seed each rank would split differently and train on the others' validation data."
     draft.change(
-        "D3", call, "Split alike on all ranks", why, [draft.add_argument(call, f"random_state={seed}")]
+        "D3",
+        call,
+        "Split alike on all ranks",
+        why,
+        [draft.add_argument(call, f"{'seed' if of_keras else 'random_state'}={seed}")],
     )

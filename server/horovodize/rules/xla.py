@@ -56,7 +56,9 @@ def _of_own_compile(draft: Draft) -> Iterator[ast.Call]:
     known = {site.call for site in draft.sites.compiles}
     for call in draft.sites.method_calls("compile"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        is_base = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super"
+        is_base = (
+            isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super"
+        )
         told = any(k.arg in ("jit_compile", None) for k in call.keywords)
         function = draft.syntax.function(call)
         if is_base and not told and call not in known and isinstance(function, FUNCTIONS):

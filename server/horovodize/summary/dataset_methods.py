@@ -44,6 +44,8 @@ DIRECTORY = (
     "audio_dataset_from_directory",
     "timeseries_dataset_from_array",
 )
+# Gives two data sets, each a part of one, or of arrays.
+SPLITTING = "tensorflow.keras.utils.split_dataset"
 # Functions around an iterable that hand on what is in it.
 LOOKED_THROUGH = _names("iter enumerate tqdm trange next list tuple reversed")
 # The same by their whole names: progress bars of other libraries.

@@ -27,6 +27,7 @@ from horovodize.summary.dataset_methods import (
     LOOKED_THROUGH,
     METHODS,
     ONCE,
+    SPLITTING,
     UNGROUPING,
 )
 from horovodize.summary.destinations import Destinations
@@ -88,7 +89,7 @@ class Pipelines:
             or name.endswith(DIRECTORY)
         ):
             return argument(node, "batch_size") is None or not name.startswith("tensorflow_datasets")
-        if "tensorflow.contrib.data" in name:
+        if "tensorflow.contrib.data" in name or (name == SPLITTING and path in ((0,), (1,))):
             return True
         if isinstance(node.func, ast.Attribute) and not path and node.func.attr in METHODS:
             if node.func.attr not in COMMON and not name.startswith(("numpy", "pandas", "random")):
@@ -317,6 +318,8 @@ class Pipelines:
             yield value.elts[i]
         elif isinstance(value, ast.Call):
             callee = self.values.callee(value)
+            if self.names.of(value.func) == SPLITTING:
+                yield value
             for returned in self.values.returned(callee) if isinstance(callee, FUNCTIONS) else []:
                 if isinstance(returned, (ast.Tuple, ast.List)):
                     yield from self.part(returned, i)
