@@ -86,6 +86,14 @@ def test_a_schedule_of_one_s_own_that_warms_up() -> None:
     assert "self.rate * step / self.warm," in text
 
 
+def test_a_function_that_is_told_both_of_all_ranks_keeps_its_number() -> None:
+    rate = "def rate(step, total, warm=20):\n    return 0.1 * (1 - (step - warm) / (total - warm))\n"
+    source = DATA + rate + LOOP + "        opt.learning_rate = rate(step, 3 * len(ds))\n"
+    text = plan_of(source).text
+    assert "rate(step * hvd.size(), 3 * len(ds) * hvd.size()) * hvd.size()" in text
+    assert "(step - warm) / (total - warm)" in text
+
+
 def test_a_rank_s_steps_beside_such_a_length() -> None:
     left = "left = 3 * len(ds) - 20\n"
     text = plan_of(DATA + left + LOOP + "        opt.learning_rate = 0.1 * (1 - step / left)\n").text

@@ -24,7 +24,7 @@ _DEPTH = 8
 
 def divide(draft: Draft, number: ast.expr, rule: str, depth: int = _DEPTH) -> None:
     """Makes a number that counts a rank's share do so in all of its terms, where they are made."""
-    told = any(draft.was(n, OfAll) for n in ast.walk(number))  # the length is that of all ranks there by now
+    told = any(draft.was(n, OfAll) for n in draft.values.depends([number], 200))  # those of all ranks by now
     if not depth or told or not counts_a_share(draft, number):
         return
     for term in _terms(draft, number):
