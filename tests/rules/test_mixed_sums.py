@@ -90,7 +90,7 @@ def test_a_function_that_is_told_both_of_all_ranks_keeps_its_number() -> None:
     rate = "def rate(step, total, warm=20):\n    return 0.1 * (1 - (step - warm) / (total - warm))\n"
     source = DATA + rate + LOOP + "        opt.learning_rate = rate(step, 3 * len(ds))\n"
     text = plan_of(source).text
-    assert "rate(step * hvd.size(), 3 * len(ds) * hvd.size()) * hvd.size()" in text
+    assert "rate(step * hvd.size(), 3 * (len(ds) * hvd.size())) * hvd.size()" in text
     assert "(step - warm) / (total - warm)" in text
 
 

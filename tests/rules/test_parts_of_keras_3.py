@@ -179,6 +179,35 @@ def test_optimizers_that_cannot_be_seen_are_asked_about(given: str) -> None:
     assert "0.5 * hvd.size()" not in made.text
 
 
+OWN = (
+    "class Own(keras.optimizers.SGD):\n    def update_step(self, gradient, variable, learning_rate):\n"
+    "        {first}\n        super().update_step(gradient, variable, {rate})\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "rate", "asked"),
+    [
+        ("pass", "learning_rate * keras.ops.minimum(1.0, self.iterations / 100)", True),
+        ("if self._iterations % 6 == 0:\n            return", "learning_rate", True),
+        (
+            "step = keras.ops.cast(self.iterations, 'float32')",
+            "learning_rate / (1 - 0.9**step) / (step + 1)",
+            True,
+        ),
+        ("step = keras.ops.cast(self.iterations + 1, 'float32')", "learning_rate / (1 - 0.9**step)", False),
+        ("powers = keras.ops.power(0.9, self.iterations + 1)", "learning_rate / (1 - powers)", False),
+        ("pass", "learning_rate * other.iterations", False),
+    ],
+)
+def test_an_optimizer_of_ones_own_that_goes_by_its_count_is_asked_about(
+    first: str, rate: str, asked: bool
+) -> None:
+    made = plan(DATA + OWN.format(first=first, rate=rate) + FIT.format("Own(0.1)", ""), "2.21")
+    assert any("a count of a rank's steps" in (c.doubt or "") for c in made.to_confirm) == asked
+    assert "Own(0.1 * hvd.size())" in made.text
+
+
 OWN_STEP = (
     "class Net(keras.Model):\n    def train_step(self, data):\n        with tf.GradientTape() as tape:\n"
     "            loss = keras.ops.mean(self(data))\n        weights = self.trainable_weights\n"

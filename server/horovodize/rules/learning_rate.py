@@ -34,6 +34,7 @@ from horovodize.rules import (
     held_optimizers,
     keras_optimizer,
     keras_session,
+    own_optimizers,
     own_rate,
     picked_by_turn,
     rates_alike,
@@ -90,6 +91,7 @@ def apply(draft: Draft) -> None:
                 _times(draft, rate, by_hand=rate is change)
     picked_by_turn.ask(draft)
     unseen_rates.ask(draft, optimizers)
+    own_optimizers.ask(draft)
     strong.ask_of_unseen(draft, "C5")
     rows_by_global_step.apply(draft)
     same_rows.ask(draft, "C5")
