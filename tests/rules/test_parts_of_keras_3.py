@@ -319,3 +319,28 @@ def test_a_part_of_a_data_set_that_keras_splits_is_divided(given: str, becomes: 
 def test_what_is_split_comes_in_one_order_on_all_ranks() -> None:
     source = DATA.replace(".batch(4)", ".shuffle(64).batch(4)") + SPLIT.format("ds, left_size=0.8")
     assert ".shuffle(64, seed=0 if hvd.size() > 1 else None)" in plan(source, "2.21").text
+
+
+# ---------------------------------------------------------------------- layers
+
+LAYER = (
+    "class Warm(keras.layers.Layer):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.heat = self.add_weight(shape=(), initializer={begins}, trainable=False)\n"
+    "    def call(self, a, training=False):\n        if training:\n"
+    "            self.heat.assign(keras.ops.maximum(0.5, self.heat * 0.999))\n        return a * self.heat\n"
+    "model = keras.Sequential([Warm(), keras.layers.Dense(1)])\n"
+)
+
+
+@pytest.mark.parametrize(
+    "begins", ["'ones'", "keras.initializers.Constant(2.0)", "keras.initializers.Ones()"]
+)
+def test_a_weight_of_a_layer_goes_as_fast_whatever_it_begins_with(begins: str) -> None:
+    text = plan(DATA + LAYER.format(begins=begins) + FIT.format("'adam'", ""), "2.21").text
+    assert "self.heat * 0.999 ** hvd.size()" in text
+
+
+def test_a_weight_that_is_drawn_is_none_that_goes_by_steps() -> None:
+    begins = "keras.initializers.RandomNormal()"
+    text = plan(DATA + LAYER.format(begins=begins) + FIT.format("'adam'", ""), "2.21").text
+    assert "self.heat * 0.999)" in text

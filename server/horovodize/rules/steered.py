@@ -218,15 +218,17 @@ def is_one_number(draft: Draft, variable: ast.expr) -> bool:
     return (
         bool(begins or weights)
         and all(e is not None and is_number(draft, e) for e in begins)
-        and all(map(_is_number_of_layer, weights))
+        and all(_is_number_of_layer(draft, made) for made in weights)
     )
 
 
-def _is_number_of_layer(made: ast.Call) -> bool:
-    """`self.add_weight(name="step", shape=(), initializer="zeros", trainable=False)`"""
+def _is_number_of_layer(draft: Draft, made: ast.Call) -> bool:
+    """`self.add_weight(name="step", shape=(), initializer="zeros", trainable=False)`, also by `initializers.Constant(0.5)`"""
     shape, begins, trained = (argument(made, name) for name in ("shape", "initializer", "trainable"))
     is_scalar = shape is None or (isinstance(shape, (ast.Tuple, ast.List)) and not shape.elts)
     is_steady = isinstance(begins, ast.Constant) and begins.value in ("zeros", "ones", "zero", "one")
+    if isinstance(begins, ast.Call):  # of Keras' classes
+        is_steady = draft.names.last(begins.func).lower() in ("constant", "zeros", "ones")
     return is_scalar and is_steady and isinstance(trained, ast.Constant) and trained.value is False
 
 
