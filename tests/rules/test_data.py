@@ -284,7 +284,9 @@ def test_a_dataset_that_another_is_made_from_is_divided_once_on_both_ways() -> N
         "ds = tf.data.Dataset.from_tensor_slices(x).map(f)\nmore = tf.data.Dataset.from_tensor_slices(y)\n"
         "both = ds.concatenate(more)\nmodel.fit(both.batch(3))\nmodel.fit(ds.batch(3))\nmodel.evaluate(more)\n",
         "ds = tf.data.Dataset.from_tensor_slices(x).map(f)\nmore = tf.data.Dataset.from_tensor_slices(y)\n"
-        "both = shard_dataset(ds.concatenate(more))\nmodel.fit(both.batch(3))\nmodel.fit(shard_dataset(ds.batch(3)))\n"
+        "both = ds.concatenate(more)\n"
+        "both = both.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(both) // hvd.size()))\n"
+        "model.fit(both.batch(3))\nmodel.fit(shard_dataset(ds.batch(3)))\n"
         "model.evaluate(more)\n",
     )
 
@@ -368,7 +370,8 @@ def test_names_functions_parameters_and_attributes_are_followed() -> None:
         """,
         """
         def make():
-            train = shard_dataset(tf.data.Dataset.from_tensor_slices(x))
+            train = tf.data.Dataset.from_tensor_slices(x)
+            train = train.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(train) // hvd.size()))
             test = tf.data.Dataset.from_tensor_slices(x)
             return train.batch(3), test.batch(3)
         class Trainer:
@@ -586,8 +589,9 @@ def test_also_by_a_name_that_is_read_there_alone() -> None:
 def test_elsewhere_there_may_be_too_few(fit: str) -> None:
     """Near misses: shuffled first, repeated a few times, read elsewhere, too, or made in two ways."""
     text = divide(KERAS + fit.replace("SOURCE", "tf.data.Dataset.from_tensor_slices(x)")).text
-    assert "shard_dataset(" in text
-    assert ".repeat().shard(" not in text
+    named = fit.startswith("ds = ")
+    assert ("shard_dataset(" in text) is not named
+    assert (".repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(ds) // hvd.size()))\n" in text) is named
 
 
 LOADED = "import tensorflow_datasets as tfds\n{}model.fit({}.map(f).shuffle(9).batch(3))\n"
@@ -721,7 +725,7 @@ def test_class_names_are_still_there() -> None:
 @pytest.mark.parametrize(
     ("made", "helper"),
     [
-        ("tf.keras.utils.image_dataset_from_directory('d', seed=1)", "shard_dataset"),
+        ("tf.keras.utils.image_dataset_from_directory('d', seed=1)", "ds = ds.repeat().shard"),
         ("tf.keras.preprocessing.text_dataset_from_directory('d', seed=1).map(f)", "shard_dataset"),
         ("tf.keras.utils.audio_dataset_from_directory('d', shuffle=False).prefetch(2)", "shard_dataset"),
         ("tf.keras.utils.image_dataset_from_directory('d', seed=1).filter(f)", "shard_stream"),
@@ -982,7 +986,8 @@ def test_what_a_branch_makes_of_a_dataset_is_not_divided_a_second_time() -> None
     assert "        ds = ds.take(int(64 * part))\n" in text
     assert "    return shard_dataset(ds).batch(4)\n" in text
     chosen = source.replace("ds = ds.take(int(64 * part))", "ds = tf.data.Dataset.range(9)")  # another one
-    assert plan_of(chosen).text.count("shard_dataset(tf.data.Dataset.range(") == 2
+    assert plan_of(chosen).text.count("shard_dataset(tf.data.Dataset.range(40)") == 1
+    assert plan_of(chosen).text.count("        ds = ds.repeat().shard(") == 1
 
 
 APPLIED = """\

@@ -1,12 +1,13 @@
-"""A dataset of surely many rows is divided in one expression; one that may have few elements by a helper."""
+"""A dataset that knows its length is divided in one expression: one that may have few elements is repeated first."""
 
 from __future__ import annotations
 
 import pytest
 
-from .dividing import KERAS, check, divide
+from .dividing import KERAS, TAPE, check, divide
 
 MNIST = "(x, y), _ = tf.keras.datasets.mnist.load_data()\n"
+FEW = ".repeat().shard(hvd.size(), hvd.rank()).take(max(1, len({}) // hvd.size()))"
 OWN = ".shard(hvd.size(), hvd.rank()).take(len({}) // hvd.size())"
 SLICES = "tf.data.Dataset.from_tensor_slices"
 
@@ -57,11 +58,50 @@ def test_where_nothing_has_a_name(source: str) -> None:
         "tf.data.Dataset.from_tensor_slices((x, y))\n",
     ],
 )
-def test_few_elements_are_divided_by_a_helper(made: str) -> None:
+def test_few_elements_are_repeated_first(made: str) -> None:
     text = divide(KERAS + made + "ds = ds.map(f)\nmodel.fit(ds)\n").text
-    short = "print(len(ds))" in made  # divided before the batches are made
-    assert ("shard_dataset(" not in text) is short
-    assert (".take(len(" in text) is short
+    many = "print(len(ds))" in made  # divided before the batches are made
+    assert "shard_dataset(" not in text
+    assert (".take(len(" in text) is many
+    assert (f"ds = ds{FEW.format('ds')}\n" in text) is not many
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        "model.fit(tf.data.Dataset.from_tensor_slices(rows).map(f))",  # within a line
+        "ds = tf.data.Dataset.from_tensor_slices(rows).map(f)\nmodel.fit(ds)",
+        "ds = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(ds.map(f))\nmodel.evaluate(ds)",
+        "the_rows_that_are_to_be_trained_on = tf.data.Dataset.from_tensor_slices(rows)\n"
+        "model.fit(the_rows_that_are_to_be_trained_on)",  # a long line
+        "ds = other = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(ds)",
+        "self.ds = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(self.ds)",
+        "if True: ds = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(ds)",
+    ],
+)
+def test_elsewhere_a_helper_divides_them(feed: str) -> None:
+    text = divide(KERAS + "rows = np.load('rows.npy')\nclass self: pass\n" + feed + "\n").text
+    assert "shard_dataset(" in text
+    assert ".repeat().shard(" not in text
+
+
+@pytest.mark.parametrize("times", ["", "None", "n", "-1", "count=n"])
+def test_what_may_be_endless_has_no_length(times: str) -> None:
+    """`len` of an endless dataset is an error. It is divided as it is where that is seen, else by a helper that looks."""
+    made = f"def make():\n    ds = {SLICES}((x, y)).repeat({times}).batch(4)\n    return ds\n"
+    kept = "rows = iter(make())\nckpt = tf.train.Checkpoint(dataset=rows)\ndef train(rows):\n"
+    text = divide(
+        TAPE + MNIST + made + kept + "    for _ in range(90):\n        step(*next(rows))\ntrain(rows)\n"
+    ).text
+    seen = times in ("", "None")
+    assert ("    return ds.shard(hvd.size(), hvd.rank())\n" in text) is seen
+    assert ("    return shard_dataset(ds)\n" in text) is not seen
+
+
+def test_a_repeated_dataset_that_is_taken_from_ends() -> None:
+    made = f"ds = {SLICES}((x, y)).batch(4).repeat().take(90)\nlook = next(iter(ds))\n"
+    text = divide(TAPE + MNIST + made + "for a, b in ds:\n    step(a, b)\nprint(ds)\n").text
+    assert "ds.shard(hvd.size(), hvd.rank())" not in text
 
 
 def test_a_function_that_makes_two_gets_the_expression() -> None:

@@ -231,10 +231,11 @@ def _helper(draft: Draft, places: list[ast.expr], *, for_steps: bool = False) ->
 def _short_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
     if draft.was(place, Shared) or not isinstance(place, (ast.Name, ast.Call)):
         return ()
-    if not short_shares.is_short(draft, place) or not draft.decide(place, Shared("D1")):
+    edits = short_shares.share(draft, place) if short_shares.has_length(draft, place) else ()
+    if not edits or not draft.decide(place, Shared("D1")):
         return ()
     draft.divided = True
-    return draft.decided(Decision.SHARED, short_shares.share(draft, place))
+    return draft.decided(Decision.SHARED, edits)
 
 
 def _filled_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
@@ -309,8 +310,7 @@ def divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places: 
             edits += Edit.around(draft.module.span(place), f"{share}(", ")")
             _tell_what_comes_before(draft, place)
             shuffle_alike(draft, place)
-    short = all(short_shares.is_short(draft, place) for place in places)
-    by = short_shares.function() if short else draft.helper(_helper(draft, places))
+    by = short_shares.as_function(draft, places) or draft.helper(_helper(draft, places))
     edits.append(draft.add_argument(call, f"{share}={by}"))
     draft.divided = True
     draft.change("D1", call, "Give every rank its own part of the dataset", _WHY_INSIDE, edits)

@@ -27,14 +27,20 @@ def of_repeated(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ..
 
 
 def uneven(draft: Draft, place: ast.expr, feed: ast.expr) -> tuple[Edit, ...]:
-    """`dataset.shard(size, rank)`, where what follows repeats it forever; not where there may be fewer elements than ranks."""
+    """`dataset.shard(size, rank)`, where it is repeated forever before, or after; after it, not where there may be fewer
+    elements than ranks."""
     pipelines = feeding(draft).pipelines
     if (
         draft.was(place, Shared)
         or draft.options.keeps_batch
         or not isinstance(place, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-        or not counts.is_endless_after(pipelines, place, feed)
-        or counts.knows_its_length(pipelines, place)
+        or not (
+            counts.is_endless(pipelines, place)
+            or (
+                counts.is_endless_after(pipelines, place, feed)
+                and not counts.knows_its_length(pipelines, place)
+            )
+        )
     ):
         return ()
     draft.decide(place, Shared("D1"))

@@ -25,6 +25,9 @@ _ONE_EACH = (
     f"        dataset, count = dataset.repeat().take({SIZE}), {SIZE}",
 )
 
+# The same where elements are counted in the end.
+_OWN = f"dataset.repeat().shard({SIZE}, {RANK})"
+
 _WINDOWS = (
     f"    groups = dataset.enumerate().window({SIZE}, drop_remainder=True)",
     "    groups = groups.flat_map(lambda *group: {tf}.data.Dataset.zip(group)).map(lambda i, element: element)",
@@ -156,17 +159,15 @@ HELPERS = {
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
-        *_ONE_EACH,
-        f"    return dataset.take(count // {SIZE} * {SIZE}).shard({SIZE}, {RANK})",
+        f"    return {_OWN}.take(max(1, count // {SIZE}) if count >= 0 else -1)",
     ),
     "shard_stream": (
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
-        *_ONE_EACH,
         "    if count >= 0:",
-        f"        dataset = dataset.take(count // {SIZE} * {SIZE})",
-        "    elif count == {tf}.data.experimental.UNKNOWN_CARDINALITY:",
+        f"        return {_OWN}.take(max(1, count // {SIZE}))",
+        "    if count == {tf}.data.experimental.UNKNOWN_CARDINALITY:",
         *_WHOLE_GROUPS,
         f"    return dataset.shard({SIZE}, {RANK})",
     ),

@@ -2,13 +2,14 @@
 
 `dataset.shard(hvd.size(), hvd.rank()).take(len(dataset) // hvd.size())` gives all ranks equally many elements, and reads as an
 expert would write it. With fewer elements than ranks it gives none; so it is used only for rows of which there are surely
-many. Files, batches and rows that may be few are divided by a helper that sees to that."""
+many. Files, batches and rows that may be few are repeated first, `.repeat().shard(…).take(max(1, len(dataset) // hvd.size()))`:
+then each rank takes one, some the same. That is a line of its own; where there is none, a helper does it."""
 
 from __future__ import annotations
 
 import ast
 
-from horovodize.rules.draft import RANK, SIZE, Draft
+from horovodize.rules.draft import LINE, RANK, SIZE, Draft
 from horovodize.rules.shares import PLENTY, feeding
 from horovodize.source import Edit
 from horovodize.summary import pipeline_counts as counts
@@ -20,15 +21,20 @@ _PARAMETER = "ds"
 _LONG = 16  # letters of a name that a line has three times
 
 
-def is_short(draft: Draft, place: ast.expr) -> bool:
-    """Whether a dataset knows its length, and has surely more elements than there are ranks."""
+def has_length(draft: Draft, place: ast.expr) -> bool:
+    """Whether `len(…)` of a dataset is surely known, in this version of TensorFlow."""
     pipelines = feeding(draft).pipelines
-    if draft.in_graph or not counts.surely_knows_its_length(pipelines, place):
+    if draft.in_graph or not counts.surely_ends(pipelines, place):
         return False
     version = draft.world.tensorflow
-    if version[:1].isdigit() and tuple(int(n) for n in version.split(".")[:2] if n.isdigit()) < _LENGTHS:
-        return False
-    makers = [e for e in pipelines.trail(place) if isinstance(e, ast.Call)]
+    return not version[:1].isdigit() or (
+        tuple(int(n) for n in version.split(".")[:2] if n.isdigit()) >= _LENGTHS
+    )
+
+
+def is_plenty(draft: Draft, place: ast.expr) -> bool:
+    """Whether a dataset has surely more elements than there are ranks."""
+    makers = [e for e in feeding(draft).pipelines.trail(place) if isinstance(e, ast.Call)]
     return all(_leaves_plenty(draft, call) for call in makers)
 
 
@@ -50,17 +56,31 @@ def _leaves_plenty(draft: Draft, call: ast.Call) -> bool:
 
 
 def share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
-    """Divides a dataset on a line after the statement that gives it a name, or where it stands."""
-    statement = draft.syntax.statement(place)
+    """Divides a dataset that knows its length on a line after the statement that gives it a name, or where it stands; nothing
+    where that would be a long line."""
+    statement, plenty = draft.syntax.statement(place), is_plenty(draft, place)
     if isinstance(place, ast.Name):
-        return (Edit.insert(draft.module.span(place).end, _share_of(place.id), draft.module.span(place)),)
+        return _inserted(draft, place, share_of(place.id, plenty=True)) if plenty else ()
     if isinstance(statement, ast.Assign) and statement.value is place and draft.can_insert(statement):
         target = statement.targets[0]
         if len(statement.targets) == 1 and isinstance(target, ast.Name):
-            return (draft.after(statement, [f"{target.id} = {target.id}{_share_of(target.id)}"], level=-1),)
-    span, rows = draft.module.span(place), _array(draft, place)
-    given = _share_of(rows) if rows is not None else f".apply({function()})"
-    return (Edit.insert(span.end, given, span),)
+            line = f"{target.id} = {target.id}{share_of(target.id, plenty=plenty)}"
+            room = LINE - len(draft.document.indentation(statement))
+            fits = plenty or ("shard_dataset" not in draft.helpers and _columns(line) <= room)
+            return (draft.after(statement, [line], level=-1),) if fits else ()
+    rows = _array(draft, place)
+    if not plenty:
+        return ()  # within a line, a helper reads better
+    return _inserted(draft, place, share_of(rows, plenty=True) if rows else f".apply({_FUNCTION})")
+
+
+def _inserted(draft: Draft, place: ast.expr, share: str) -> tuple[Edit, ...]:
+    span = draft.module.span(place)
+    return (Edit.insert(span.end, share, span),)
+
+
+def _columns(text: str) -> int:
+    return len(text.replace(RANK, "hvd.rank()").replace(SIZE, "hvd.size()"))
 
 
 def filled(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
@@ -87,13 +107,19 @@ def _array(draft: Draft, place: ast.expr) -> str | None:
     return next(named, None)
 
 
-def function() -> str:
-    """What gives a rank's share of a dataset, as a function."""
-    return f"lambda {_PARAMETER}: {_PARAMETER}{_share_of(_PARAMETER)}"
+def as_function(draft: Draft, places: list[ast.expr]) -> str:
+    """What gives a rank's share of the datasets that a function makes at some places; "" where they may be small."""
+    short = all(has_length(draft, place) and is_plenty(draft, place) for place in places)
+    return _FUNCTION if short else ""
 
 
-def _share_of(name: str) -> str:
-    return f".shard({SIZE}, {RANK}).take(len({name}) // {SIZE})"
+def share_of(name: str, *, plenty: bool) -> str:
+    """What divides a dataset of that name. `plenty`: that it has surely more elements than there are ranks."""
+    if plenty:
+        return f".shard({SIZE}, {RANK}).take(len({name}) // {SIZE})"
+    return f".repeat().shard({SIZE}, {RANK}).take(max(1, len({name}) // {SIZE}))"
 
 
-__all__ = ["filled", "function", "is_short", "share"]
+_FUNCTION = f"lambda {_PARAMETER}: {_PARAMETER}{share_of(_PARAMETER, plenty=True)}"
+
+__all__ = ["as_function", "filled", "has_length", "share", "share_of"]

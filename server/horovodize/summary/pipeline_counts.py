@@ -93,6 +93,28 @@ def surely_knows_its_length(p: Pipelines, place: ast.expr) -> bool:
     )
 
 
+def surely_ends(p: Pipelines, place: ast.expr) -> bool:
+    """The same, where nothing repeats it without end: what is endless has no `len`."""
+    repeats = (c for c in p.trail(place) if isinstance(c, ast.Call) and p.names.last(c.func) == "repeat")
+    return surely_knows_its_length(p, place) and all(_is_often(argument(c, "count", 0)) for c in repeats)
+
+
+def _is_often(count: ast.expr | None) -> bool:
+    return isinstance(count, ast.Constant) and isinstance(count.value, int) and count.value >= 0
+
+
+def is_endless(p: Pipelines, place: ast.expr) -> bool:
+    """Whether a pipeline is repeated without end before a place, and nothing after that ends it."""
+    trail = [e for e in p.trail(place) if isinstance(e, ast.Call)]
+    repeats = [c for c in trail if p.names.last(c.func) == "repeat"]
+    return (
+        bool(repeats)
+        and surely_knows_its_length(p, place)
+        and _repeats(p, ast.Pass(), place, frozenset())
+        and not any(p.names.last(c.func) in ("take", "zip") for c in trail)
+    )
+
+
 def _makes(p: Pipelines, call: ast.Call) -> bool:
     """Whether a call makes a dataset of which the source is known: TensorFlow's own, or Keras' of a folder's files, which it
     lists at once."""
