@@ -164,3 +164,21 @@ def test_what_only_a_helper_calls_is_defined_in_the_script_too() -> None:
     }
     assert "alike(np.random.permutation)" in made["train"]
     assert "def from_root(" in made["train"]
+
+
+DRAWN = "import numpy as np\nimport tensorflow as tf\ndef rows():\n    x = np.ones((64, 4), 'float32')\n    np.random.shuffle(x)\n    return x\n"
+
+
+def test_what_a_helper_needs_is_imported_where_it_stands() -> None:
+    """`alike` begins by a number of `secrets`, which the file that imports it from another one has no use for."""
+    script = (
+        "import numpy as np\nimport tensorflow as tf\nfrom first import rows\nx = rows()\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
+        "for epoch in range(3):\n    np.random.shuffle(x)\n    model.fit(x, x[:, :1])\n"
+    )
+    texts = changed(result(script, first=DRAWN))
+    made = {path[3:-3]: text for path, text in texts.items()}
+    assert "def alike(draw):" in made["first"]
+    assert "import secrets\n" in made["first"]
+    assert "from first import alike, rows" in made["train"] or "from first import alike\n" in made["train"]
+    assert "secrets" not in made["train"]

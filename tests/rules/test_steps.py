@@ -77,7 +77,7 @@ def test_validation_steps_go_with_other_data_on_each_rank() -> None:
         """
         ds = tf.data.Dataset.range(9).repeat().shard(hvd.size(), hvd.rank()).batch(3)
         val = tf.data.Dataset.range(9).batch(3)
-        model.fit(ds, steps_per_epoch=300 // hvd.size(), validation_data=shard_stream(val), validation_steps=200 // hvd.size())
+        model.fit(ds, steps_per_epoch=300 // hvd.size(), validation_data=shard_dataset(val), validation_steps=200 // hvd.size())
         """,
     )
 
@@ -87,9 +87,10 @@ def test_validation_steps_go_with_other_data_on_each_rank() -> None:
     [
         ("data.repeat()", "data.repeat().shard(hvd.size(), hvd.rank())"),
         ("data.repeat().prefetch(2)", "data.repeat().prefetch(2).shard(hvd.size(), hvd.rank())"),
-        ("data.repeat(3)", "shard_stream(data.repeat(3))"),
-        ("data.repeat().take(400)", "shard_stream(data.repeat().take(400))"),
-        ("data.repeat() if x else data", "shard_stream(data.repeat() if x else data)"),
+        ("data.repeat(3)", "shard_dataset(data.repeat(3))"),
+        ("data.repeat().take(400)", "shard_dataset(data.repeat().take(400))"),
+        ("data.repeat() if x else data", "shard_dataset(data.repeat() if x else data)"),
+        ("data.filter(f)", "shard_stream(data.filter(f))"),
         ("data.repeat() if x else None", "shard_stream(data.repeat() if x else None)"),
     ],
 )
@@ -893,3 +894,22 @@ def test_validation_data_that_cant_be_divided_are_gone_through_whole(loaded: str
     plan = plan_of(KERAS + data + fit)
     assert f"validation_data={loaded}, validation_steps=200" in plan.text
     assert "steps_per_epoch=300 // hvd.size()" in plan.text
+
+
+@pytest.mark.parametrize(
+    ("last", "added"),
+    [
+        ("    epochs=3 # rounds\n", "    {}\n    epochs=3 # rounds\n"),
+        ("    epochs=3, # rounds\n", "    {}\n    epochs=3, # rounds\n"),
+        ("    epochs=3\n", "    epochs=3,\n    {}"),
+        ("    epochs=3,\n", "    epochs=3,\n    {}"),
+    ],
+)
+def test_a_comment_stays_beside_its_argument(last: str, added: str) -> None:
+    """What is added to a call stands before a last argument that a comment belongs to, or after the last."""
+    source = KERAS + "x = np.zeros((900, 4))\nmodel.fit(\n    x,\n    x,\n" + last + ")\n"
+    text = plan_of(source).text
+    verbose = "verbose=1 if hvd.rank() == 0 else 0"
+    callbacks = "callbacks=callbacks,\n    "
+    end = "," if "rounds" in last else ""
+    assert added.format(callbacks + verbose + end) in text

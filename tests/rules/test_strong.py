@@ -38,6 +38,25 @@ def test_rows_of_any_number_are_divided_and_nothing_else_changes(shape: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("fed", "divided"),
+    [
+        ("x", "x[hvd.rank() :: hvd.size()]"),
+        ("x[:32]", "x[:32][hvd.rank() :: hvd.size()]"),
+        ("np.array(x)", "np.array(x)[hvd.rank() :: hvd.size()]"),
+        ("x if True else x", "split_rows(x if True else x)"),  # what a slice would bind to a part of
+        ("x - 1.0", "split_rows(x - 1.0)"),
+    ],
+)
+def test_rows_that_a_loss_adds_up_are_sliced(fed: str, divided: str) -> None:
+    """However unequal the parts are, their sum is that of all rows: no helper looks at how many there are."""
+    graph = GRAPH.replace("reduce_mean", "reduce_sum").replace("rows: x", "rows: " + fed)
+    text = plan_of(graph.format("rows = tf.placeholder(tf.float32, [None, 1])")).text
+    assert f"sess.run(train, {{rows: {divided}}})" in text
+    assert "GradientDescentOptimizer(0.1), op=hvd.Sum)" in text
+    assert ("def split_rows" in text) is divided.startswith("split_rows(")
+
+
+@pytest.mark.parametrize(
     ("shape", "opened"),
     [("x.shape", "[None, *x.shape[1:]]"), ("[64, 1]", "[None, 1]"), ("(64, 1)", "(None, 1)")],
 )
@@ -73,6 +92,7 @@ def test_rows_that_are_part_of_the_graph_stay_whole_and_are_averaged() -> None:
     )
     assert "GradientDescentOptimizer(0.1)).minimize(loss)" in plan.text
     assert "_rows(" not in plan.text
+    assert "hvd.rank() ::" not in plan.text
     assert any("part of the graph" in note.message for note in plan.notes)
 
 

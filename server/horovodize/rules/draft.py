@@ -8,6 +8,7 @@ Which Horovod module a program needs is only known when all rules have run, so r
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ _WEAK = (ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.NamedExpr, ast.Yiel
 _WEAK_OPERATORS = (ast.Add, ast.Sub, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd)
 
 _INSIDES = "tensorflow.python."  # modules that TensorFlow is made of
+_KEYWORD = re.compile(r"\w+=")
 _CLASH = "Check which change is right here"
 _WHY_CLASH = "A number, or a part of the data, is changed in one way only."
 
@@ -459,10 +461,18 @@ class Draft(Decisions):
         own_line = self.document.lines.starts[last.lineno - 1] + len(lead) == self.module.span(last).start
         previous_line = ordered[-2].end_lineno if len(ordered) > 1 else call.func.end_lineno
         if own_line and previous_line != last.lineno:
+            if isinstance(last, ast.keyword) and last.arg and _KEYWORD.match(text) and self._is_said(end):
+                start = self.module.span(last).start  # before the argument that a comment is beside
+                return Edit.insert(start, f"{text},{self.newline}{lead}", span, level)
             return Edit.insert(end, f",{self.newline}{lead}{text}", span, level)
         return Edit.insert(
             end, f", {text}", span, level
         )  # of the call: it stays where the last argument is moved
+
+    def _is_said(self, end: int) -> bool:
+        """Whether a comment stands on the line behind a place, perhaps after a comma."""
+        rest = self.document.text[end:].split("\n", 1)[0].lstrip(" \t,")
+        return rest.startswith("#")
 
     def _past_parentheses(self, end: int, limit: int) -> int:
         """Skips the closing parentheses that belong to the last argument itself: `f((a))`."""

@@ -22,7 +22,7 @@ from horovodize.rules.shares import (
 )
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
-from horovodize.summary.pipeline_counts import is_endless_after
+from horovodize.summary.pipeline_counts import is_endless_after, surely_knows_its_length
 from horovodize.summary.syntax import argument
 
 _ENDS = ("take", "take_while")  # what makes a dataset that repeats end
@@ -130,7 +130,9 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if kind in (Kind.ARRAY, Kind.ARRAYS, Kind.MAPPING, Kind.UNKNOWN) or isinstance(data, ast.Tuple):
         return  # what can't be divided is validated on whole: of fewer steps all ranks would take the same first ones
     if kind is Kind.DATASET:
-        edits = _share_endless(draft, data) or wrap(draft, data, "shard_stream", "K4")
+        counted = not draft.in_graph and surely_knows_its_length(feeding(draft).pipelines, data)
+        by = "shard_dataset" if counted else "shard_stream"
+        edits = _share_endless(draft, data) or wrap(draft, data, by, "K4")
         if edits:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:

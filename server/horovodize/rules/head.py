@@ -158,7 +158,7 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     body = [*start, *functions]
     imports = [
         *needed,
-        *_missing_imports(draft, tree, place.last, tf, written + "\n".join(body)),
+        *_missing_imports(draft, tree, place.last, tf, _written(draft, tree) + "\n".join(body)),
         *(_import_lines(draft, written, body) if _asks(written + "\n".join(body)) or not elsewhere else ()),
         *(line for statement, line in _from_files(elsewhere) if statement is None),
     ]

@@ -38,13 +38,14 @@ from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Feed, Step
 from horovodize.rules import row_sizes, rows_given_back, watched_rows
 from horovodize.rules.decisions import Shared, Unit
-from horovodize.rules.draft import HVD, Draft
+from horovodize.rules.draft import HVD, RANK, SIZE, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.sites import Compile, Fit
 from horovodize.summary.syntax import position
 
+_SLICED = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 _WHAT = "Divide the rows among the ranks"
 _OPEN = "Leave the number of rows open"
 _WHY = "Strong scaling: each step uses all rows, so rows are divided and rate and steps stay."
@@ -355,9 +356,15 @@ def _share(draft: Draft, rule: str, step: Step) -> None:
         if draft.was(rows, Shared) or _divide_before(draft, rule, step, rows, names, helper):
             continue
         if draft.decide(rows, Shared(rule, Unit.ROWS)):
-            share = f"{draft.helper(helper)}("
-            edits = Edit.around(draft.module.span(rows), *_each(draft, rows, share))
+            edits = Edit.around(draft.module.span(rows), *_part_of(draft, rows, helper))
             draft.change(rule, rows, _WHAT, _WHY, edits, doubt=doubt)
+
+
+def _part_of(draft: Draft, rows: ast.expr, helper: str) -> tuple[str, str]:
+    """What stands around rows to divide them: of a sum's, no more than a slice."""
+    if helper == "split_rows" and isinstance(rows, _SLICED) and _each(draft, rows, "") == ("", ")"):
+        return "", f"[{RANK} :: {SIZE}]"
+    return _each(draft, rows, f"{draft.helper(helper)}(")
 
 
 def _each(draft: Draft, rows: ast.expr, share: str) -> tuple[str, str]:
