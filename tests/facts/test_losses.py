@@ -249,3 +249,52 @@ def test_what_becomes_of_a_loss_in_further_statements(name: str, first: str, the
     statements = [f"0\n{name} = {ROWS.format(first)}", *then.format(name).split("\n"), f"loss = {name}"]
     within = "\n".join(statements).replace("\n", "\n        ")
     assert over(within, "class Kept:\n    pass\nkept = Kept()\n") is kind
+
+
+BY_HAND = """\
+def layer(h, activation{default}):
+    z = tf.matmul(h, w) + 0.1
+    return z if activation is None else activation(z)
+"""
+AGAIN = BY_HAND + "def deep(h, by=None):\n    return layer(layer(h, activation=by), by)\n"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "layer(p, tf.nn.relu)",
+        "layer(p, activation=None)",
+        "layer(p)",
+        "layer(layer(p, tf.nn.relu))",
+        "layer(p, lambda h: tf.nn.relu(h) * 0.5)",
+        "layer(p, mine)",
+        "deep(p, tf.tanh)",
+        "deep(p)",
+        "layer(p, tf.nn.softmax)",
+    ],
+)
+def test_functions_that_are_handed_over_are_those_of_their_call(made: str) -> None:
+    """`add_layer(x, 10, activation_function=tf.nn.relu)`, as tutorials write it."""
+    before = AGAIN.format(default="=None") + "def mine(h):\n    return h / 2.0\n"
+    assert over(f"tf.reduce_mean(tf.square({made} - Y))", before) is Over.MEAN
+    assert over(f"tf.reduce_sum(tf.square({made} - Y))", before) is Over.SUM
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("layer(p, unseen)", Over.UNKNOWN),
+        ("layer(p, functions['relu'])", Over.UNKNOWN),
+        ("layer(p, tf.nn.relu if flag else unseen)", Over.UNKNOWN),
+        ("layer(p, lambda h: h / tf.reduce_mean(h))", Over.UNKNOWN),
+        ("layer(p, lambda h: tf.cumsum(h))", Over.COUPLED),
+        ("layer(p, tf.cumsum)", Over.COUPLED),
+        ("layer(p, tf.reduce_mean) - 1.0", Over.UNKNOWN),  # the square of a mean
+        ("deep(p, tf.cumsum)", Over.COUPLED),
+        ("layer(p, *more)", Over.UNKNOWN),
+        ("layer(p, tf.keras.layers.BatchNormalization())", Over.UNKNOWN),
+    ],
+)
+def test_functions_that_join_rows_or_are_not_seen(made: str, found: Over) -> None:
+    before = AGAIN.format(default="") + "functions = {'relu': tf.nn.relu}\n"
+    assert over(f"tf.reduce_mean(tf.square({made} - Y))", before) is found

@@ -166,7 +166,10 @@ def test_what_only_a_helper_calls_is_defined_in_the_script_too() -> None:
     assert "def from_root(" in made["train"]
 
 
-DRAWN = "import numpy as np\nimport tensorflow as tf\ndef rows():\n    x = np.ones((64, 4), 'float32')\n    np.random.shuffle(x)\n    return x\n"
+DRAWN = (
+    "import numpy as np\nimport tensorflow as tf\n"
+    "def rows():\n    x = np.ones((64, 4), 'float32')\n    np.random.shuffle(x)\n    return x\n"
+)
 
 
 def test_what_a_helper_needs_is_imported_where_it_stands() -> None:

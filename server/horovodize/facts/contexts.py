@@ -11,6 +11,8 @@ from horovodize.summary.call_paths import Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, Function, Loop, Syntax
 
+_HANDED_ON = 6  # functions that hand on to each other what they are given
+
 
 @dataclass(frozen=True, eq=False)
 class Context:
@@ -93,6 +95,26 @@ def home(module: Module, binding: Binding, name: ast.Name, context: Context) -> 
         scope = module.syntax.function(scope) or module.scopes.root(scope)  # a comprehension's own
     wanted = None if isinstance(scope, ast.Module) else scope
     return next((c for c in context.around() if c.function is wanted), None)
+
+
+def handed_function(module: Module, called: ast.expr, context: Context) -> ast.expr | None:
+    """What a function's parameter stands for, where it is called: what the call of a context hands over, or its default; None
+    where what is called is no parameter, or it can't be seen what that gets."""
+    place: Context | None = context
+    for _ in range(_HANDED_ON):
+        bindings = module.scopes.reaching(called) if isinstance(called, ast.Name) else []
+        if len(bindings) != 1 or bindings[0].kind != "parameter" or place is None:
+            return None
+        assert isinstance(called, ast.Name)
+        place = home(module, bindings[0], called, place)
+        given = passed(module, bindings[0], place) if place is not None else None
+        if given is None or place is None:
+            return None
+        further = module.scopes.reaching(given) if isinstance(given, ast.Name) else []
+        if not any(b.kind == "parameter" for b in further):
+            return given
+        called, place = given, place.outer
+    return None
 
 
 def in_turn(module: Module, binding: Binding, context: Context | None) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from horovodize.facts.contexts import Context, home, passed
+from horovodize.facts.contexts import Context, handed_function, home, passed
 from horovodize.facts.graph_collections import collected, is_collection
 from horovodize.facts.over_rows import Over, added, axis_of, elementwise, flips, heaviest, reduced, same
 from horovodize.facts.own_layers import methods_called
@@ -20,7 +20,7 @@ from horovodize.facts.shapes import Shapes
 from horovodize.facts.turn_parts import DEPTH, MOST
 from horovodize.summary.binding import Binding
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, Function, argument, arguments, position
+from horovodize.summary.syntax import CALLABLES, Function, argument, arguments, position, says_none
 
 _MEANS = {"reduce_mean", "mean"}
 _SUMS = {"reduce_sum", "sum"}
@@ -361,6 +361,9 @@ class Losses:
             return Over.NONE
         if self.module.scopes.is_builtin(e.func) or name.startswith(("tensorflow", "numpy", "keras")):
             return self._library(e, name, last, inner, context)
+        handed = handed_function(self.module, e.func, context)
+        if handed is not None:
+            return self._by_handed(e, handed, inner, context)
         loss = self._loss_object(e.func)
         if loss is not None:
             return loss if set(inner) & {Over.ROWS, Over.VECTOR} else elementwise(inner)
@@ -384,6 +387,19 @@ class Losses:
         if set(inner) | set(held) <= {Over.NONE, Over.COUNT}:
             return Over.NONE
         return elementwise([x for x in (*inner, *held) if x is not Over.COUNT])
+
+    def _by_handed(self, e: ast.Call, handed: ast.expr, inner: list[Over], context: Context) -> Over:
+        """What a function makes of rows that the caller hands over: `layer(x, activation=tf.nn.relu)`."""
+        if says_none(handed):
+            return elementwise(inner)  # nothing is called then
+        named = self.names.of(handed) or ""
+        if named.startswith(("tensorflow", "numpy", "keras")):
+            return self._library(e, named, self.names.last(handed), inner, context)
+        made = [o.node for o in self.values.origins(handed)]
+        if len(made) == 1 and isinstance(made[0], CALLABLES) and not context.is_running(made[0]):
+            within = context.calling(made[0], e)
+            return same([self.over(r, within) for r in self.values.returned(made[0])])
+        return Over.NONE if set(inner) <= {Over.NONE, Over.COUNT} else Over.UNKNOWN
 
     def _library(self, e: ast.Call, name: str, last: str, inner: list[Over], context: Context) -> Over:
         rows = set(inner) & {Over.ROWS, Over.VECTOR}
