@@ -39,6 +39,7 @@ _WHY_RUN = "Processes of one host would write the same files at once, and read e
 _ON_ONE = f"{LOCAL_RANK} == 0"
 _FIRST = f"{SIZE} > 1 and {_ON_ONE}"  # one process alone reads its data once, as it did
 _COMMENT = "one process per host downloads; the others then read its copy"
+_WAIT = "Wait until it is done."
 # Download again at every call, to the path they are given.
 _AGAIN = ("urlretrieve", "wget.download", "gdown.download")
 _LAYERS = ("tensorflow_hub.KerasLayer", "tensorflow_hub.Module")
@@ -293,7 +294,11 @@ class _Downloads:
             edits = self.guards.extend_test(whole, _ON_ONE)
         else:
             edits = self.guards.put(whole, whole, _ON_ONE)
-        edits.append(self.draft.after(whole, barrier(self.draft, "downloaded", whole)))
+        waiting = barrier(self.draft, "downloaded", whole)
+        comment = (
+            _WAIT if self.draft.in_sessions and len(waiting) == 1 else ""
+        )  # the others say it by their name
+        edits.append(self.draft.after(whole, self.draft.lines_of(*waiting, comment=comment)))
         calls = (n for n in ast.walk(whole) if isinstance(n, ast.Call))
         runs = any(shell_commands.deed(self.draft.module, c) is not None for c in calls)
         what, why = ("Run it once per host", _WHY_RUN) if runs else ("Download once per host", _WHY)

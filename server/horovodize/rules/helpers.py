@@ -159,7 +159,8 @@ HELPERS = {
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
-        f"    return {_OWN}.take(max(1, count // {SIZE}) if count >= 0 else -1)",
+        "    dataset = dataset.repeat() if count >= 0 else dataset",
+        f"    return dataset.shard({SIZE}, {RANK}).take(max(1, count // {SIZE}) if count >= 0 else -1)",
     ),
     "shard_stream": (
         "def {name}(dataset):",

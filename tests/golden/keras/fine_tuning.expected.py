@@ -11,15 +11,8 @@ for gpu in gpus:
 if gpus:
     tf.config.experimental.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 
-
-def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
-    count = int(tf.data.experimental.cardinality(dataset))
-    if 0 < count < hvd.size():
-        dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
-    return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
-
-
-train = shard_dataset(tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None))
+train = tf.keras.preprocessing.image_dataset_from_directory("pets/train", image_size=(160, 160), batch_size=32, seed=0 if hvd.size() > 1 else None)
+train = train.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(train) // hvd.size()))
 valid = tf.keras.preprocessing.image_dataset_from_directory("pets/valid", image_size=(160, 160), batch_size=32)
 
 base = tf.keras.applications.MobileNetV2(include_top=False, weights="imagenet", input_shape=(160, 160, 3))

@@ -11,9 +11,8 @@ if gpus:
 
 def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
-    if 0 < count < hvd.size():
-        dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
-    return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
+    dataset = dataset.repeat() if count >= 0 else dataset
+    return dataset.shard(hvd.size(), hvd.rank()).take(max(1, count // hvd.size()) if count >= 0 else -1)
 
 
 CHUNKS = 4
@@ -42,12 +41,9 @@ def large_step(chunks):
 
 
 images = tf.data.Dataset.from_tensors((tf.zeros([8, 224, 224, 3]), tf.zeros([8], tf.int32))).repeat(64)
-first_batch = True
+hvd.broadcast_variables(model.variables, root_rank=0)
 for large in shard_dataset(images.window(CHUNKS, drop_remainder=True)):
     result = large_step(tf.data.Dataset.zip(large))
     if hvd.rank() == 0:
         print(result)
-    if first_batch:  # from here on every rank holds rank 0's variables
-        hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
-        first_batch = False
 hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged

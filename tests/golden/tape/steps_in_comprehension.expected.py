@@ -11,9 +11,8 @@ if gpus:
 
 def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
     count = int(tf.data.experimental.cardinality(dataset))
-    if 0 < count < hvd.size():
-        dataset, count = dataset.repeat().take(hvd.size()), hvd.size()
-    return dataset.take(count // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank())
+    dataset = dataset.repeat() if count >= 0 else dataset
+    return dataset.shard(hvd.size(), hvd.rank()).take(max(1, count // hvd.size()) if count >= 0 else -1)
 
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
