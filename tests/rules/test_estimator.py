@@ -564,3 +564,59 @@ def test_what_a_training_and_an_evaluation_call_by_one_function_stays_whole() ->
     plan = plan_of(MODEL + CALLED + MADE + both)
     assert CALLED in plan.text
     assert [n for n in plan.notes if "not divided" in n.message]
+
+
+# ---------------------------------------------------------------------- what another script's Estimator runs
+
+UNSEEN_OP = (
+    "def other_fn(features, labels, mode):\n"
+    "    loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features['x'], 1))\n"
+    "    op = tf.contrib.gan.gan_train_ops(loss)\n"
+    "    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=tf.group(*list(op)))\n"
+)
+
+
+def test_a_model_function_that_no_estimator_here_gets_is_left_alone() -> None:
+    """A module has one for each of several scripts."""
+    text = plan_of(MODEL + UNSEEN_OP + MADE + "e.train(f)\n").text
+    assert "hvd.DistributedOptimizer(" in text
+    assert UNSEEN_OP in text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "e = tf.estimator.Estimator(other_fn)\n",
+        "e = tf.estimator.Estimator(model_fn if flag else other_fn)\n",
+        "e = tf.estimator.Estimator(lambda features, labels, mode: other_fn(features, labels, mode))\n",
+        "e = tf.estimator.Estimator(functions[name])\n",  # it can't be seen which
+        "def model(features, labels, mode):\n    if mode == 'train':\n        return other_fn(features, labels, mode)\n"
+        "    return model_fn(features, labels, mode)\ne = tf.estimator.Estimator(model)\n",
+        "e = tf.estimator.Estimator(model_fn)\nother = tf.estimator.Estimator(other_fn)\nother.train(g)\n",
+    ],
+)
+def test_one_that_may_run_is_looked_at(made: str) -> None:
+    refused(MODEL + UNSEEN_OP + made + "e.train(f)\n", "HVD006")
+
+
+READ = (
+    "def read(path):\n    ds = tf.data.TFRecordDataset(path).map(parse).batch(8).repeat()\n"
+    "    return ds.make_one_shot_iterator().get_next()\n"
+)
+FED = "def {name}():\n    x, y = read('{path}')\n    return {{'x': x}}, {{'y': y}}\n"
+
+
+def test_what_an_input_function_takes_by_another_one_is_divided() -> None:
+    source = MODEL + READ + FED.format(name="f", path="train") + MADE + "e.train(f)\n"
+    text = plan_of(source).text
+    assert "tf.data.TFRecordDataset(path).shard(hvd.size(), hvd.rank()).map(parse)" in text
+    assert "AdamOptimizer(0.1 * hvd.size())" in text
+
+
+@pytest.mark.parametrize("used", ["e.evaluate({name})\n", "print({name}())\n", "x, y = read('rows')\n"])
+def test_what_an_evaluation_takes_by_it_too_stays_whole(used: str) -> None:
+    both = FED.format(name="f", path="train") + FED.format(name="g", path="test")
+    plan = plan_of(MODEL + READ + both + MADE + "e.train(f)\n" + used.format(name="g"))
+    assert ".shard(" not in plan.text
+    assert "AdamOptimizer(0.1)" in plan.text
+    assert any("it can't be seen what this input function gives" in n.message for n in plan.notes)

@@ -81,7 +81,8 @@ def apply(draft: Draft) -> None:
             draft.refuse("HVD006", training.call, _MADE_ELSEWHERE)
         _train(draft, training)
     for spec in known.specs:
-        _check_train_op(draft, spec)
+        if _may_run(draft, known, spec):
+            _check_train_op(draft, spec)
         for parameter in _SPEC_HOOKS:
             hooks = argument(spec, parameter)
             if hooks is not None and not is_none(hooks):
@@ -204,6 +205,16 @@ def _check_model(draft: Draft, known: Estimators, call: ast.Call) -> None:
         draft.refuse(
             "HVD006", call, f"its model function calls no `minimize` or `apply_gradients`: {_AVERAGE}"
         )
+
+
+def _may_run(draft: Draft, known: Estimators, spec: ast.Call) -> bool:
+    """Whether an Estimator that is trained here may run what a spec says: not where it is seen that all of them have other
+    model functions, as where a module has one for each of several scripts."""
+    models = [argument(call, "model_fn", 0) for call in known.trained if draft.names.of(call.func) == BASE]
+    functions = [known.functions(model) if model is not None else [] for model in models]
+    if not models or not all(found and all(isinstance(f, CALLABLES) for f in found) for found in functions):
+        return True
+    return any(draft.drive.reaches(f, {spec}) for found in functions for f in found)
 
 
 def _check_train_op(draft: Draft, spec: ast.Call) -> None:

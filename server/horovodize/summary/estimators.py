@@ -214,6 +214,16 @@ class Estimators:
                 callers = self.values.callers(called)
                 if all(self.syntax.inside(c, function) for c in callers):  # no evaluation gets it, too
                     yield from self._feeds(called, pipelines)
+        yield from self._taken_by_called(function, pipelines)
+
+    def _taken_by_called(self, function: ast.AST, pipelines: Pipelines) -> Iterator[ast.expr]:
+        """Those of which a function takes elements that this one alone calls, to give them on: `x, y = read(path)`,
+        `return {"image": x}, y`."""
+        for call in (n for n in walk(function) if isinstance(n, ast.Call)):
+            called = self.values.callee(call)
+            if isinstance(called, FUNCTIONS) and called is not function:
+                if all(self.syntax.inside(c, function) for c in self.values.callers(called)):
+                    yield from self._taken(called, pipelines)
 
     def _taken(self, function: ast.AST, pipelines: Pipelines) -> Iterator[ast.expr]:
         """The datasets that a function takes elements of: `return iterator.get_next()`."""
