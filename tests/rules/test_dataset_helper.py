@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from horovodize.rules.helpers import HELPERS
-from horovodize.rules.short_shares import share_of
+from horovodize.rules.short_shares import OF_ROUNDS, share_of
 
 _PROGRAM = """
 import json
@@ -70,7 +70,9 @@ for name, make in sources.items():
 def _shares(python: Path, folder: Path, name: str) -> list[tuple[str, int, list[Any], list[list[Any]]]]:
     """What a helper makes of each source on each of several ranks: (source, ranks, the whole, each rank's share)."""
     own = f"    return ds{share_of('ds', plenty=False)} if ds.cardinality() >= 0 else ds"  # others have no `len`
-    helpers = {**HELPERS, "in_one_line": ("def {name}(ds):", own)}
+    strings = "ds.element_spec == tf.TensorSpec((), tf.string)"
+    in_rounds = ("def {name}(ds):", f"    return ds{OF_ROUNDS} if {strings} else ds")
+    helpers = {**HELPERS, "in_one_line": ("def {name}(ds):", own), "in_rounds": in_rounds}
     lines = [line.format(name=name, tf="tf") for line in helpers[name]]
     program = folder / "shares.py"
     program.write_text(
@@ -95,10 +97,12 @@ COUNTED = {
 
 @pytest.mark.training
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("helper", ["in_one_line", "shard_dataset", "shard_stream", "shard_steps"])
+@pytest.mark.parametrize(
+    "helper", ["in_one_line", "in_rounds", "shard_dataset", "shard_stream", "shard_steps"]
+)
 def test_shares_of_datasets_interleave_to_the_dataset(helper: str, tf_python: Path, tmp_path: Path) -> None:
     found = _shares(tf_python, tmp_path, helper)
-    for_all = {"shard_dataset": {*COUNTED, "endless"}, "in_one_line": COUNTED}
+    for_all = {"shard_dataset": {*COUNTED, "endless"}, "in_one_line": COUNTED, "in_rounds": {"strings"}}
     compared = [one for one in found if one[0] in for_all.get(helper, {one[0]})]
     assert len(compared) == 4 * len(for_all.get(helper, {one[0] for one in found}))
     for name, size, whole, shares in compared:

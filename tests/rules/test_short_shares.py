@@ -108,3 +108,45 @@ def test_a_function_that_makes_two_gets_the_expression() -> None:
     made = f"def make(n):\n    return {SLICES}((x, y)).take(500).map(g)\n"
     text = divide(KERAS + MNIST + made + "model.fit(make(1), validation_data=make(2))\n").text
     assert f"model.fit(make(1, share=lambda ds: ds{OWN.format('ds')}), validation_data=make(2))" in text
+
+
+FILES = "files = tf.data.Dataset.list_files('d/*', shuffle=True, seed=3)\n"
+RECORDS = "tf.data.TFRecordDataset"
+ROUNDS = ".batch(hvd.size(), drop_remainder=True).unbatch().shard(hvd.size(), hvd.rank())"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"files.interleave({RECORDS})",
+        f"files.interleave({RECORDS}, cycle_length=4, num_parallel_calls=8)",
+        f"files.flat_map(lambda name: {RECORDS}(name, compression_type='GZIP'))",
+        "files.interleave(map_func=tf.data.TextLineDataset).skip(1)",
+        f"{RECORDS}(files)",
+    ],
+)
+def test_records_of_shuffled_files_are_divided_in_whole_rounds(source: str) -> None:
+    """Nobody knows how many there are, and all are strings: no helper looks at what they are."""
+    before = f"ds = {source}\n"
+    fit = "ds = ds.map(f).batch(9)\nmodel.fit(ds)\n"
+    check(KERAS + FILES, before + fit, before + f"ds = ds{ROUNDS}  # equally many on each rank\n" + fit)
+    text = divide(KERAS + FILES + f"model.fit({source}.map(f).batch(9))\n").text
+    assert f"model.fit({source}{ROUNDS}.map(f)" in text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"files.interleave(lambda name: {RECORDS}(name).map(parse))",
+        "files.interleave(read)",
+        f"files.interleave({RECORDS}).map(parse).filter(f)",
+        f"files.interleave({RECORDS} if binary else tf.data.TextLineDataset)",
+        f"files.interleave({RECORDS}).batch(4).unbatch()",
+        f"files.interleave({RECORDS}).map(f).filter(f)",
+        f"tf.data.Dataset.zip((files.interleave({RECORDS}), files.interleave({RECORDS})))",
+    ],
+)
+def test_what_may_have_any_shape_is_divided_by_a_helper(source: str) -> None:
+    text = divide(KERAS + FILES + f"ds = {source}\nds = ds.batch(9)\nmodel.fit(ds)\n").text
+    assert "shard_stream(" in text
+    assert ROUNDS not in text

@@ -5,7 +5,9 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                follow each other. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be
                equally many, the shares of some ranks end with the first elements again. Rows of which there are surely many
                (Keras' own data sets, arrays whose shape is seen) need no helper: `ds.shard(hvd.size(), hvd.rank())` and
-               `take(len(ds) // hvd.size())`. Data that is repeated without end needs no equal counts:
+               `take(len(ds) // hvd.size())`; what may be few rows is repeated before that. Records of files in a drawn order are
+               taken in whole rounds, `.batch(hvd.size(), drop_remainder=True).unbatch()`, for as they come nobody knows their
+               number. Data that is repeated without end needs no equal counts:
                `.shard(hvd.size(), hvd.rank())`, right after `.repeat()` where that is the next step.
                A function that makes the data for training and for evaluation divides it inside, for the calls that train:
                `make(files, share=shard_records)`. A `cache` file gets
@@ -147,6 +149,7 @@ def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
         or endless_shares.uneven(draft, place, feed)
         or _short_share(draft, place)
         or _filled_share(draft, place)
+        or _share_of_records(draft, place)
         or wrap(draft, place, _helper(draft, [place], for_steps=_is_gone_through(draft, place)), "D1")
     )
     if edits:
@@ -247,6 +250,17 @@ def _filled_share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
     ):
         return ()
     edits = short_shares.filled(draft, place)
+    if not edits or not draft.decide(place, Shared("D1")):
+        return ()
+    draft.divided = True
+    return draft.decided(Decision.SHARED, edits)
+
+
+def _share_of_records(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
+    """What `shard_stream` does of strings, which can be batched for a moment, in one expression."""
+    if draft.was(place, Shared) or _helper(draft, [place]) != "shard_stream":
+        return ()
+    edits = short_shares.of_records(draft, place)
     if not edits or not draft.decide(place, Shared("D1")):
         return ()
     draft.divided = True

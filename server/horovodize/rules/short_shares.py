@@ -18,6 +18,8 @@ from horovodize.summary.syntax import argument
 
 _LENGTHS = (2, 3)  # the version of TensorFlow since which `len(dataset)` works
 _PARAMETER = "ds"
+OF_ROUNDS = f".batch({SIZE}, drop_remainder=True).unbatch().shard({SIZE}, {RANK})"
+_EQUALLY = "Equally many on each rank."
 _LONG = 16  # letters of a name that a line has three times
 
 
@@ -97,6 +99,20 @@ def filled(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
     return (draft.after(statement, [line], level=-1),) if len(name) <= _LONG else ()
 
 
+def of_records(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
+    """The share of records or lines of files, of which nobody knows how many there are, in whole rounds of size() elements: on
+    a line after the statement that gives the dataset a name, or where it stands."""
+    if draft.in_graph or not counts.gives_records(feeding(draft).pipelines, place):
+        return ()
+    statement, share = draft.syntax.statement(place), OF_ROUNDS
+    if isinstance(statement, ast.Assign) and statement.value is place and draft.can_insert(statement):
+        target = statement.targets[0]
+        if len(statement.targets) == 1 and isinstance(target, ast.Name):
+            line = draft.lines_of(f"{target.id} = {target.id}{share}", comment=_EQUALLY)
+            return (draft.after(statement, line, level=-1),)
+    return _inserted(draft, place, share) if isinstance(place, (ast.Name, ast.Call)) else ()
+
+
 def _array(draft: Draft, place: ast.expr) -> str | None:
     """The name of an array whose rows are a dataset's elements."""
     if not isinstance(place, ast.Call) or draft.names.last(place.func) != "from_tensor_slices":
@@ -122,4 +138,4 @@ def share_of(name: str, *, plenty: bool) -> str:
 
 _FUNCTION = f"lambda {_PARAMETER}: {_PARAMETER}{share_of(_PARAMETER, plenty=True)}"
 
-__all__ = ["as_function", "filled", "has_length", "share", "share_of"]
+__all__ = ["OF_ROUNDS", "as_function", "filled", "has_length", "of_records", "share", "share_of"]

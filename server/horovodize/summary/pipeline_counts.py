@@ -9,6 +9,9 @@ from horovodize.summary.dataset_methods import COUNTED, DIRECTORY, EVEN, METHODS
 from horovodize.summary.pipeline import Pipelines, flat, looked_through
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, says_none
 
+# Sources of strings, and what keeps elements as they are.
+_RECORDS = (".TFRecordDataset", ".TextLineDataset", ".FixedLengthRecordDataset")
+_AS_THEY_ARE = ("shuffle", "prefetch", "cache", "with_options", "take", "skip", "filter")
 _RANDOM = ("shuffle", "from_generator", "random")
 
 
@@ -147,6 +150,37 @@ def gives_the_same_again(p: Pipelines, place: ast.expr) -> bool:
     """Whether a pipeline up to a place gives the same elements in the same order whenever it is read: it reads files or arrays,
     and nothing in it is drawn, generated or not seen."""
     return all(_is_repeatable(p, e) for e in p.trail(place))
+
+
+def gives_records(p: Pipelines, place: ast.expr) -> bool:
+    """Whether a pipeline's elements are surely records or lines as files have them, strings of one shape, of which nobody knows
+    how many there are."""
+    e, seen = place, set[ast.expr]()
+    while e not in seen:
+        seen.add(e)
+        if isinstance(e, ast.Name):
+            given = [v for b in p.bindings(e) for v in p.given(b)]
+            if len(given) != 1 or len(p.bindings(e)) != 1:
+                return False
+            e = given[0]
+        elif isinstance(e, ast.Call) and _is_of_records(p, e.func):
+            return True
+        elif isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and p.is_dataset(e.func.value):
+            if e.func.attr in ("interleave", "flat_map"):
+                made = argument(e, "map_func", 0)
+                called = made.body if isinstance(made, ast.Lambda) else None
+                return _is_of_records(p, called.func if isinstance(called, ast.Call) else made)
+            if e.func.attr not in _AS_THEY_ARE:
+                return False
+            e = e.func.value
+        else:
+            return False
+    return False
+
+
+def _is_of_records(p: Pipelines, made: ast.AST | None) -> bool:
+    name = p.names.of(made) if isinstance(made, ast.expr) else None
+    return (name or "").startswith("tensorflow.data.") and (name or "").endswith(_RECORDS)
 
 
 def is_loaded_in_order(p: Pipelines, place: ast.expr) -> bool:
