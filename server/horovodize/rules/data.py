@@ -5,9 +5,10 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                follow each other. All ranks get equally many elements. Files of unknown length get `shard_records(…)`: to be
                equally many, the shares of some ranks end with the first elements again. Rows of which there are surely many
                (Keras' own data sets, arrays whose shape is seen) need no helper: `ds.shard(hvd.size(), hvd.rank())` and
-               `take(len(ds) // hvd.size())`; what may be few rows is repeated before that. Records of files in a drawn order, of
-               which nobody knows the number, are taken in whole rounds: `.batch(hvd.size(), drop_remainder=True).unbatch()`. Data
-               that is repeated without end needs no equal counts: `.shard(hvd.size(), hvd.rank())`, right after `.repeat()` where that is the next step.
+               `take(len(ds) // hvd.size())`; what may be few rows is repeated before that. Records of files in a drawn order,
+               of which nobody knows the number, are taken in whole rounds: `.batch(hvd.size(), drop_remainder=True).unbatch()`.
+               Data that is repeated without end needs no equal counts: `.shard(hvd.size(), hvd.rank())`, right after
+               `.repeat()` where that is the next step.
                A function that makes the data for training and for evaluation divides it inside, for the calls that train:
                `make(files, share=shard_records)`. A `cache` file gets
                a name of its own on each rank, a shuffle that comes before the division a seed, and what gives elements as they
