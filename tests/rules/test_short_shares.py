@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .dividing import KERAS, TAPE, check, divide
+from .pairs import plan_of
 
 MNIST = "(x, y), _ = tf.keras.datasets.mnist.load_data()\n"
 FEW = ".repeat().shard(hvd.size(), hvd.rank()).take(max(1, len({}) // hvd.size()))"
@@ -150,3 +151,31 @@ def test_what_may_have_any_shape_is_divided_by_a_helper(source: str) -> None:
     text = divide(KERAS + FILES + f"ds = {source}\nds = ds.batch(9)\nmodel.fit(ds)\n").text
     assert "shard_stream(" in text
     assert ROUNDS not in text
+
+
+TFDS = (
+    "import keras\nimport tensorflow as tf\nimport tensorflow_datasets as tfds\n"
+    "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
+    "rows = {}.shuffle(900, seed=3)\nds = rows.take(800)\ntest = rows.skip(800)\nmodel.fit(ds.batch(9))\n"
+)
+
+
+def test_what_tensorflow_datasets_loads_knows_its_length_under_keras_3() -> None:
+    text = plan_of(TFDS.format("tfds.load('mnist', split='train')"), tensorflow="2.21").text
+    assert "ds = rows.take(800)\nds = ds" + OWN.format("ds") + "\n" in text
+    assert "shard_stream" not in text
+
+
+@pytest.mark.parametrize(
+    ("loaded", "tensorflow"),
+    [
+        ("tfds.load('mnist', split='train')", "2.12"),  # of any version
+        ("tfds.load('mnist', split='train').filter(f)", "2.21"),
+        ("tfds.load('mnist', split='train').repeat()", "2.21"),
+        ("read('mnist')", "2.21"),
+    ],
+)
+def test_elsewhere_its_length_is_looked_for(loaded: str, tensorflow: str) -> None:
+    text = plan_of("from mine import f, read\n" + TFDS.format(loaded), tensorflow=tensorflow).text
+    assert ".take(len(" not in text
+    assert ".take(max(1, len(" not in text

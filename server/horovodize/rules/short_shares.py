@@ -26,11 +26,22 @@ _LONG = 16  # letters of a name that a line has three times
 def has_length(draft: Draft, place: ast.expr) -> bool:
     """Whether `len(…)` of a dataset is surely known, in this version of TensorFlow."""
     pipelines = feeding(draft).pipelines
-    if draft.in_graph or not counts.surely_ends(pipelines, place):
+    if draft.in_graph or not (counts.surely_ends(pipelines, place) or _is_loaded(draft, place)):
         return False
     version = draft.world.tensorflow
     return not version[:1].isdigit() or (
         tuple(int(n) for n in version.split(".")[:2] if n.isdigit()) >= _LENGTHS
+    )
+
+
+def _is_loaded(draft: Draft, place: ast.expr) -> bool:
+    """Whether tensorflow_datasets loads it, in a version that is young enough for Keras 3: that says how many rows there are."""
+    pipelines = feeding(draft).pipelines
+    return (
+        draft.keras_3
+        and counts.is_loaded_in_order(pipelines, place)
+        and counts.knows_its_length(pipelines, place)
+        and not counts.may_be_endless(pipelines, place)
     )
 
 

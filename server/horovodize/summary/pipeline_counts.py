@@ -98,8 +98,13 @@ def surely_knows_its_length(p: Pipelines, place: ast.expr) -> bool:
 
 def surely_ends(p: Pipelines, place: ast.expr) -> bool:
     """The same, where nothing repeats it without end: what is endless has no `len`."""
+    return surely_knows_its_length(p, place) and not may_be_endless(p, place)
+
+
+def may_be_endless(p: Pipelines, place: ast.expr) -> bool:
+    """Whether a step of a pipeline may repeat it without end."""
     repeats = (c for c in p.trail(place) if isinstance(c, ast.Call) and p.names.last(c.func) == "repeat")
-    return surely_knows_its_length(p, place) and all(_is_often(argument(c, "count", 0)) for c in repeats)
+    return not all(_is_often(argument(c, "count", 0)) for c in repeats)
 
 
 def _is_often(count: ast.expr | None) -> bool:
