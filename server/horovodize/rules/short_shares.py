@@ -35,7 +35,7 @@ def has_length(draft: Draft, place: ast.expr) -> bool:
 
 
 def _is_loaded(draft: Draft, place: ast.expr) -> bool:
-    """Whether tensorflow_datasets loads it, in a version that is young enough for Keras 3: that says how many rows there are."""
+    """Whether tensorflow_datasets loads it, in a version young enough for Keras 3: that knows how many rows there are."""
     pipelines = feeding(draft).pipelines
     return (
         draft.keras_3
