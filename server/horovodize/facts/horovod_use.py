@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePath
 
-from horovodize.facts.class_attributes import constant_of_class
+from horovodize.facts.size_factors import SizeFactors
 from horovodize.facts.unseen_modules import are_given_nothing
-from horovodize.summary.augmented import augmented
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument, position
-from horovodize.summary.values import Origin
+from horovodize.summary.syntax import argument
 
 _LAUNCHERS = ("horovod.spark.", "horovod.ray.", "sparkdl.")  # start ranks of their own
 _OTHER = ("torch", "mxnet", "spark", "ray", "runner", "run", "common")
@@ -44,15 +42,8 @@ _SHARING = (  # methods of datasets; schedules and hooks that count steps
 _STEPS = (
     "steps_per_epoch", "validation_steps", "num_shards", "last_step", "num_steps", "decay_steps", "boundaries",
 )  # fmt: skip
-_ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
 _GIVING = ("__iter__", "__next__", "__getitem__")
 _DEPTH = 12
-
-
-_Factors = frozenset[
-    int | None
-]  # in which cases a value is how many times multiplied; None: in one that isn't seen
-_UNSEEN: _Factors = frozenset({None})
 
 
 class HorovodUse:
@@ -195,15 +186,19 @@ class HorovodUse:
                     )
                     todo += (value for m in methods for value in values.returned(m))
 
+    @cached_property
+    def _factors(self) -> SizeFactors:
+        return SizeFactors(self)
+
     def factor(self, e: ast.expr) -> int | None:
         """How many times a value is multiplied by the number of ranks (0: not at all; -1: divided by it); None where that
         can't be seen, or differs from case to case."""
-        found = self._factors(e, 0)
+        found = self._factors.of(e)
         return next(iter(found)) if len(found) == 1 else None
 
     def most(self, e: ast.expr) -> int:
         """The most times that a value is multiplied by the number of ranks in any case that is seen; 0 if none is."""
-        return max((f for f in self._factors(e, 0) if f is not None), default=0)
+        return max((f for f in self._factors.of(e) if f is not None), default=0)
 
     def is_number_of_shares(self, read: ast.AST) -> bool:
         """Whether `hvd.size` is read for nothing but to divide rows or the steps of an epoch, or to print it."""
@@ -259,96 +254,9 @@ class HorovodUse:
             outer = parent.get(outer)
         return isinstance(outer, ast.Slice)
 
-    def _factors(self, e: ast.expr, depth: int) -> _Factors:
-        if depth > _DEPTH:
-            return _UNSEEN
-        match e:
-            case ast.Constant():
-                return frozenset({0})
-            case ast.UnaryOp():
-                return self._factors(e.operand, depth + 1)
-            case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
-                left, right = self._factors(e.left, depth + 1), self._factors(e.right, depth + 1)
-                return _together(left, right, isinstance(e.op, ast.Mult))
-            case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() as power)):
-                return frozenset(None if f is None else f * power for f in self._factors(e.left, depth + 1))
-            case ast.Call() if self.is_call(e, "size"):
-                return frozenset({1})
-            case ast.Attribute() if self._is_argument(e):
-                return frozenset({0})
-            case ast.Attribute() if (value := constant_of_class(self.module, e)) is not None:
-                return self._factors(value, depth + 1)
-            case ast.Subscript() if (value := self._parameter_of_estimator(e)) is not None:
-                return self._factors(value, depth + 1)
-            case ast.Name() if changed := self._changed_by(e):
-                return self._factors_after(changed, depth)
-            case ast.Call() if self.module.names.last(e.func) in ("float", "int") and len(e.args) == 1:
-                return self._factors(e.args[0], depth + 1)
-        return frozenset(
-            f
-            for o in self.module.values.origins(e)
-            for f in self._factors_of(e, o.node if not o.path else None, depth)
-        )
-
-    def _parameter_of_estimator(self, e: ast.Subscript) -> ast.expr | None:
-        """What the only Estimator hands to its `model_fn` under a key: `params["rate"]`."""
-        if not isinstance(e.value, ast.Name) or not isinstance(e.slice, ast.Constant):
-            return None
-        function = self.module.syntax.function(e)
-        made = [c for name in _ESTIMATORS for c in self.module.calls_of(name)]
-        if len(made) != 1 or e.value.id != "params" or function is None:
-            return None
-        given, model = argument(made[0], "params", 3), argument(made[0], "model_fn", 0)
-        if given is None or model is None:
-            return None
-        if not any(o.node is function for o in self.module.values.origins(model)):
-            return None
-        dicts = [o.node for o in self.module.values.origins(given)]
-        if len(dicts) != 1 or not isinstance(dicts[0], ast.Dict):
-            return None
-        pairs = zip(dicts[0].keys, dicts[0].values, strict=True)
-        return next((v for k, v in pairs if isinstance(k, ast.Constant) and k.value == e.slice.value), None)
-
-    def _changed_by(self, name: ast.Name) -> list[ast.stmt]:
-        """The statements such as `rate *= …` that may have changed a name before it is read."""
-        bound = self.module.scopes.reaching(name)
-        return [b.statement for b in bound if b.kind == "augment" and isinstance(b.statement, ast.stmt)]
-
-    def _factors_after(self, changed: list[ast.stmt], depth: int) -> _Factors:
-        """The same after the last of these, if that is done once, whatever happens."""
-        last = max(changed, key=position)
-        syntax, change = self.module.syntax, augmented(last)
-        if change is None or not isinstance(change.operator, ast.Mult | ast.Div | ast.FloorDiv):
-            return _UNSEEN
-        if syntax.conditions(last) or syntax.loops(last):
-            return _UNSEEN
-        before, by = self._factors(change.target, depth + 1), self._factors(change.value, depth + 1)
-        return _together(before, by, isinstance(change.operator, ast.Mult))
-
-    def _is_argument(self, e: ast.Attribute) -> bool:
-        """Whether a value is one that the script was started with, and that nothing sets: `args.lr`, `FLAGS.lr`."""
-        made = self.module.values.origins(e.value)
-        if not made or not all(self._is_parsed(o) for o in made):
-            return False
-        return not any(
-            n.attr == e.attr and not isinstance(n.ctx, ast.Load)
-            for n in self.module.syntax.every(ast.Attribute)
-        ) and not self.module.loads.get("setattr")
-
-    def _is_parsed(self, made: Origin) -> bool:
-        """Whether a value is all that a script was started with."""
-        if made.call is not None and not made.path:
-            return self.module.names.last(made.call.func) == "parse_args"
-        return isinstance(made.node, ast.expr) and self.is_flags(made.node)
-
     def is_flags(self, e: ast.expr) -> bool:
         """Whether an expression is `flags.FLAGS`, of TensorFlow or Abseil."""
         return (self.module.names.of(e) or "").endswith("flags.FLAGS")
-
-    def _factors_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> _Factors:
-        return (
-            self._factors(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else _UNSEEN
-        )
 
     # ------------------------------------------------------------------ optimizers
 
@@ -374,12 +282,3 @@ def rates_of(call: ast.Call) -> Iterator[ast.expr]:
     found = argument(call, "learning_rate", 0) or argument(call, "lr", 0)
     if found is not None:
         yield found
-
-
-def _together(one: _Factors, other: _Factors, multiplied: bool) -> _Factors:
-    """Two values multiplied, or divided. Where both are one thing in one case and another in others, these may be the same
-    cases, and nothing is seen."""
-    if len(one) > 1 and len(other) > 1:
-        return _UNSEEN
-    sign = 1 if multiplied else -1
-    return frozenset(None if a is None or b is None else a + sign * b for a in one for b in other)

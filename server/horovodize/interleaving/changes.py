@@ -18,6 +18,7 @@ _SETTERS = ("load_weights", "set_weights")
 _OF_OPTIMIZER = "weights of the optimizer"
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
+_TRAINED_LAYERS = "set of trained layers"
 _EQUAL = (
     "broadcast_variables",
     "broadcast_global_variables",
@@ -45,7 +46,7 @@ class Changes:
         nothing."""
         func, use = call.func, self.facts.horovod
         if (self.module.names.of(func) or "").endswith("backend.set_value") and len(call.args) == 2:
-            return "rate" if self._is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
+            return "rate" if self.is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
         if what := self._torch.of(call):
             return what
         if isinstance(func, ast.Attribute) and not use.name_of(call):
@@ -55,7 +56,7 @@ class Changes:
                 what = _OF_OPTIMIZER
             elif func.attr == "restore" and (self._holds_trained(func.value) or self._keeps_all(func.value)):
                 what = "weights"
-            elif func.attr in _ASSIGNED and self._is_rate(func.value):
+            elif func.attr in _ASSIGNED and self.is_rate(func.value):
                 what = "rate"
             elif func.attr in _ASSIGNED and self._is_in_trained(func.value):
                 what = "weights"
@@ -65,12 +66,28 @@ class Changes:
         """The same of `optimizer.learning_rate = …`, and of an optimizer that is made."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         set_here = any(
-            self._torch.sets_rate(t) or (isinstance(t, ast.Attribute) and self._is_rate(t)) for t in targets
+            self._torch.sets_rate(t) or (isinstance(t, ast.Attribute) and self.is_rate(t)) for t in targets
         )
+        if any(map(self._is_left_frozen, targets)):
+            return "" if self._is_agreed(statement.value) else _TRAINED_LAYERS
         made_here = isinstance(statement.value, ast.Call) and self.module.is_optimizer(statement.value)
         # A rank that resumes finds its optimizer in the checkpoint, where the others make theirs.
         made_here = made_here and not self.facts.rank_tests.may_be_guarded(statement)
         return "rate" if (set_here or made_here) and not self._is_agreed(statement.value) else ""
+
+    def _is_left_frozen(self, target: ast.expr) -> bool:
+        """Whether this sets whether a layer is trained, `layer.trainable = …`, and isn't taken back in the same block, as it is
+        around what only looks at it."""
+        if not isinstance(target, ast.Attribute) or target.attr != "trainable":
+            return False
+        syntax, text = self.module.syntax, ast.unparse(target)
+        here = syntax.statement(target)
+        block = syntax.block(here)
+        return not any(
+            isinstance(s, ast.Assign) and any(ast.unparse(t) == text for t in s.targets)
+            for s in block
+            if s is not here
+        )
 
     def equals(self, call: ast.Call) -> bool:
         """Whether after a call all ranks have the same weights, or may have."""
@@ -158,7 +175,7 @@ class Changes:
                 return True
         return False
 
-    def _is_rate(self, e: ast.expr) -> bool:
+    def is_rate(self, e: ast.expr) -> bool:
         """Whether an expression is the rate of an optimizer."""
         if not isinstance(e, ast.Attribute) or e.attr not in _RATES:
             return False

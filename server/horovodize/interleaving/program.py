@@ -35,6 +35,7 @@ from horovodize.interleaving.actions import (
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.failures import Failures, failing_step
+from horovodize.interleaving.handed import handed, is_of_a_trial
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.source.nodes import children
@@ -73,7 +74,7 @@ class Program:
         if own and any(
             self._reaches(s, starts) for s in self.syntax.tree.body if not isinstance(s, _DEFINITIONS)
         ):
-            return [self.whole]
+            return [self.whole, *map(self._body, handed(self.facts, self._trains))]
         begin = [f for f in self.syntax.functions if self._reaches(f, starts)]
         if own:
             begin += [f for f in self._training if f not in begin]
@@ -86,11 +87,10 @@ class Program:
     @cached_property
     def _training(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """The functions of a module for others that train: whoever calls one, all ranks do."""
-        return [
-            f
-            for f in self.syntax.functions
-            if any(isinstance(a, Together) and a.trains for a in everything(self._body(f)))
-        ]
+        return [f for f in self.syntax.functions if self._trains(f)]
+
+    def _trains(self, function: ast.AST) -> bool:
+        return any(isinstance(a, Together) and a.trains for a in everything(self._body(function)))
 
     def _reaches(self, place: ast.AST, starts: set[ast.AST]) -> bool:
         return self.facts.drive.reaches(place, starts)
@@ -144,7 +144,8 @@ class Program:
                 yield from self._of(s.value)
                 yield Leave(s, Exit.RETURN)
             case ast.Raise():
-                yield Leave(s, Exit.END if self._ends_well(s.exc) else Exit.RAISE)
+                ends = Exit.END if self._ends_well(s.exc) else Exit.RAISE
+                yield Leave(s, Exit.RETURN if is_of_a_trial(self.facts, s.exc) else ends)
             case ast.Break():
                 yield Leave(s, Exit.BREAK)
             case ast.Continue():

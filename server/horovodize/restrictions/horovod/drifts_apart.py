@@ -6,8 +6,9 @@ a draw of its own trains another model than the others from there on; no error s
 
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
-rank answers for itself, and both train on before a broadcast; on layers and optimizers that are made with numbers that each
-rank draws for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
+rank answers for itself, and both train on before a broadcast; likewise on what sets which layers are trained, which no
+broadcast sends; on layers, optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws
+for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
 `LearningRateScheduler` draws.
 
 ## Quick fix
@@ -162,10 +163,18 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
 _LAYERS = "tensorflow.keras.layers."
+_CALLBACKS = "tensorflow.keras.callbacks."
 # What of a layer all ranks must have alike for a broadcast of its weights, and of an optimizer for its steps.
 _SHAPING = frozenset(
     "units filters kernel_size output_dim input_dim num_heads key_dim strides rate learning_rate lr momentum beta_1 beta_2 "
     "epsilon weight_decay".split()
+)
+# Callbacks that steer a training, and what of theirs all ranks must have alike.
+_STEERING = ("EarlyStopping", "ReduceLROnPlateau")
+_OF_HOROVOD = ("LearningRateWarmupCallback", "LearningRateScheduleCallback")
+_BY_EPOCHS = frozenset(
+    "initial_lr warmup_epochs multiplier start_epoch end_epoch steps_per_epoch patience factor min_delta min_lr cooldown "
+    "baseline start_from_epoch".split()
 )
 
 # Optimizers that are given another.
@@ -237,16 +246,20 @@ def _said(drift: Verdict) -> str:
         return f"each rank changes the {drift.detail} here by a value of its own: exchange it first, by `hvd.allreduce`"
     return (
         f"rank {changing[0]} changes the {drift.detail} here, and another rank trains on as before: "
-        "send them to all ranks, or let all decide alike"
+        + ("" if drift.detail.startswith("set ") else "send them to all ranks, or ")
+        + "let all decide alike"
     )
 
 
 def _made(context: Context) -> Iterator[ast.Call]:
-    """Layers and optimizers."""
+    """Layers and optimizers, and callbacks that change rates or stop."""
     for call in context.syntax.calls:
         name = context.names.of(call.func) or ""
         if name.startswith(_LAYERS) or (name and context.module.is_optimizer(call)):
             yield call
+        elif name.startswith(_CALLBACKS) and name.removeprefix(_CALLBACKS) in _STEERING:
+            yield call
+    yield from context.facts.horovod.calls(*_OF_HOROVOD)
 
 
 def _goes_by_steps(context: Context, e: ast.expr) -> bool:
@@ -263,7 +276,7 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
         call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
     )
     args = call.args[1:] if around else call.args
-    for e in (*args, *(k.value for k in call.keywords if k.arg in _SHAPING)):
+    for e in (*args, *(k.value for k in call.keywords if k.arg in _SHAPING | _BY_EPOCHS)):
         if not isinstance(e, (ast.Constant, ast.Starred)):
             yield e
 

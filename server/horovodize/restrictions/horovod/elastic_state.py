@@ -8,7 +8,8 @@ their weights differently. A counter that isn't in the state begins again.
 ## When it is reported
 On a `TensorFlowState` that is given the variables of a model only, where an optimizer with variables of its own trains it; on
 a `TensorFlowKerasState` that is given no optimizer, where nothing compiles one into the model. As information: on a function
-under `@hvd.elastic.run` whose steps are counted by nothing of the state, and on a state that nothing ever commits.
+under `@hvd.elastic.run` whose steps or epochs are counted by nothing of the state, on a state that nothing ever commits, and on
+a rate that grows with the number of ranks and isn't set again when this changes.
 
 ## Quick fix
 None: `hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0)`, `for state.batch in range(state.batch, steps):` and
@@ -30,7 +31,7 @@ def train(state):
 
 hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
-optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())  # HVD324
 train(hvd.elastic.TensorFlowState(model.variables, batch=0))  # HVD324
 ```
 
@@ -48,9 +49,23 @@ def train(state):
 
 hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
-optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())  # HVD324
 state = hvd.elastic.TensorFlowKerasState(model, optimizer)  # HVD324
 train(state)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+@hvd.elastic.run
+def train(state):
+    model.fit(rows, epochs=24, callbacks=[hvd.elastic.CommitStateCallback(state)])  # HVD324
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), "mse")
+train(hvd.elastic.KerasState(model, batch=0, epoch=0))
 ```
 
 ## Near misses
@@ -70,7 +85,9 @@ def train(state):
 hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
 optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
-train(hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0))
+state = hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0)
+state.register_reset_callbacks([lambda: optimizer.learning_rate.assign(0.01 * hvd.size())])
+train(state)
 ```
 
 ```python
@@ -79,7 +96,10 @@ import horovod.tensorflow.keras as hvd
 
 @hvd.elastic.run
 def train(state):
-    model.fit(rows, callbacks=[hvd.elastic.CommitStateCallback(state)])
+    tf.keras.backend.set_value(model.optimizer.lr, 0.01 * hvd.size())
+    model.fit(rows, epochs=24 - state.epoch, callbacks=[hvd.elastic.CommitStateCallback(state)])
+    for state.epoch in range(state.epoch, 30):
+        model.fit(rows, epochs=1, callbacks=[hvd.elastic.CommitStateCallback(state)])
 
 hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
@@ -96,15 +116,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import rates_of
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import Function, argument, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
 _OF_MODELS = ("TensorFlowKerasState", "KerasState")
 _OF_VARIABLES = "TensorFlowState"
 _WEIGHTS = ("variables", "trainable_variables", "weights", "trainable_weights")
 _COMMITS = ("commit", "CommitStateCallback", "check_host_updates", "UpdateBatchStateCallback")
+_RATES = ("learning_rate", "lr")
+_LIMIT = 100
 _WITHOUT_VARIABLES = "SGD"  # unless it has momentum
 
 
@@ -131,6 +154,8 @@ def find(context: Context) -> Iterator[Violation]:
             )
     if states:
         yield from _uncounted(context)
+        yield from _epochs_again(context)
+        yield from _rate_of_before(context)
 
 
 def _trains(context: Context) -> bool:
@@ -163,8 +188,8 @@ def _has_variables(context: Context, optimizer: ast.expr) -> bool:
 def _uncounted(context: Context) -> Iterator[Violation]:
     """Loops in elastic functions that count from the beginning each time."""
     for function in context.syntax.functions:
-        given = [a.arg for a in function.args.args[:1]]
-        if not given or not any(_is_elastic(context, d) for d in function.decorator_list):
+        given = _state_of(context, function)
+        if given is None:
             continue
         for loop in context.syntax.every(ast.For):
             if (
@@ -172,13 +197,69 @@ def _uncounted(context: Context) -> Iterator[Violation]:
                 and _counts(context, loop)
                 and _is_outermost(context, loop, function)
             ):
-                if not any(isinstance(n, ast.Name) and n.id == given[0] for n in ast.walk(loop.iter)):
+                if not any(isinstance(n, ast.Name) and n.id == given for n in ast.walk(loop.iter)):
                     yield RESTRICTION.at(
                         context,
                         loop.iter,
-                        f"after a change of workers this counts from the beginning again: keep the count in `{given[0]}`",
+                        f"after a change of workers this counts from the beginning again: keep the count in `{given}`",
                         severity=Severity.INFORMATION,
                     )
+
+
+def _epochs_again(context: Context) -> Iterator[Violation]:
+    """Fits in elastic functions that are told all epochs each time."""
+    for fit in context.sites.fits:
+        function = context.syntax.function(fit.call)
+        given = _state_of(context, function)
+        epochs, first = argument(fit.call, "epochs"), argument(fit.call, "initial_epoch")
+        if given is None or epochs is None or has_unpacking(fit.call):
+            continue
+        if isinstance(epochs, ast.Constant) and epochs.value == 1:
+            continue  # in a loop of its own
+        behind = context.values.depends([e for e in (epochs, first) if e is not None], _LIMIT)
+        if not any(isinstance(n, ast.Name) and n.id == given for n in behind):
+            yield RESTRICTION.at(
+                context,
+                epochs,
+                f"after a change of workers this trains all epochs again: leave out those that are done, by `{given}`",
+                severity=Severity.INFORMATION,
+            )
+
+
+def _rate_of_before(context: Context) -> Iterator[Violation]:
+    """A rate that grows with the number of ranks, once: it stays when there are more, or fewer."""
+    use = context.facts.horovod
+    told = ("register_reset_callbacks", "on_reset", "add_done_callback")
+    if not use.is_whole or any(map(context.module.loads.get, told)):
+        return
+    elastic = [f for f in context.syntax.functions if _state_of(context, f) is not None]
+    sets = [
+        n for n in context.syntax.every(ast.Attribute) if isinstance(n, ast.Attribute) and n.attr in _RATES
+    ]
+    if not elastic or any(context.syntax.inside(n, f) for n in sets for f in elastic):
+        return
+    for call in context.syntax.calls:
+        if not context.module.is_optimizer(call) or use.name_of(call):
+            continue
+        rate = next(rates_of(call), None)
+        if rate is None or use.most(rate) < 1 or any(context.syntax.inside(call, f) for f in elastic):
+            continue
+        yield RESTRICTION.at(
+            context,
+            rate,
+            "this rate stays that of the first number of workers: set it again in a function that the state's "
+            "`register_reset_callbacks` is given",
+            severity=Severity.INFORMATION,
+        )
+        return
+
+
+def _state_of(context: Context, function: ast.AST | None) -> str | None:
+    """What an elastic function calls the state that it is given; None of another function."""
+    if not isinstance(function, FUNCTIONS) or not function.args.args:
+        return None
+    elastic = any(_is_elastic(context, d) for d in function.decorator_list)
+    return function.args.args[0].arg if elastic else None
 
 
 def _is_elastic(context: Context, decorator: ast.expr) -> bool:

@@ -2,11 +2,12 @@
 
 ## What it protects
 In a graph, Horovod brings together what has the same name: ranks whose collectives are named differently wait for each other
-forever. Executed eagerly, and in Horovod's modules for Keras, a collective goes by other names, and its own does nothing.
+forever. Executed eagerly, a collective goes by other names, and its own does nothing.
 
 ## When it is reported
 On a `name` of a collective of `horovod.tensorflow` that is made of the rank, or of what else differs between processes (a
-host's name, a process's number, the time), in a `tf.function` or a TensorFlow 1 graph. A name that two collectives of a graph
+host's name, a process's number, the time), in a `tf.function` or a TensorFlow 1 graph; of those of Horovod's modules for Keras,
+in such a graph. A name that two collectives of a graph
 share is no fault: TensorFlow gives each operation a name of its own.
 
 ## Quick fix
@@ -38,7 +39,25 @@ hvd.init()
 print(total(tf.constant(1.0)))
 ```
 
+```python
+import tensorflow.compat.v1 as tf
+import horovod.keras as hvd
+from keras import backend as K
+
+hvd.init()
+K.set_session(tf.Session())
+first = hvd.broadcast(first, 0, name="first-%d" % hvd.rank())  # HVD318
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+first = hvd.broadcast(first, 0, name="first-%d" % hvd.rank())
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -109,7 +128,7 @@ def _goes_by_name(context: Context, call: ast.Call) -> bool:
     if context.facts.horovod.of_torch:
         return True
     if ".keras." in context.facts.horovod.name_of(call):
-        return False
+        return bool(context.sites.sessions)  # it names a constant, by which an operation of a graph is called
     traced = any(context.drive.runs_traced(way) >= 0 for way in context.ways(call))
     return traced or bool(context.sites.sessions)
 

@@ -480,8 +480,13 @@ def _ends(context: Context, call: ast.Call) -> bool:
 
 def _is_of_plain_tape(context: Context, gradient: ast.Call) -> bool:
     assert isinstance(gradient.func, ast.Attribute)
+    use, never = context.facts.horovod, context.facts.never_run
     origins = context.values.origins(gradient.func.value)
-    return all(o.call is not None and o.call in context.sites.tapes for o in origins)
+    # A wrapped tape is none where all calls leave it out: `step(x, y, averaged=False)`.
+    left = [
+        o for o in origins if o.call is None or not use.is_call(o.call, *TAPES) or not never.is_at(o.call)
+    ]
+    return bool(left) and all(o.call is not None and o.call in context.sites.tapes for o in left)
 
 
 def _may_be_handed_on(context: Context, call: ast.Call) -> bool:

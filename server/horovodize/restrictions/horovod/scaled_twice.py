@@ -6,7 +6,7 @@ diverges.
 
 ## When it is reported
 On the rate of a wrapped optimizer, or of one that trains with a wrapped tape, which is multiplied by `size()` more than once
-on its only way; also of PyTorch's optimizers.
+on its only way; also of PyTorch's optimizers. On what sets the rate of such an optimizer to `size()` times what it has.
 
 ## Quick fix
 Leave out a `* hvd.size()` that is written in the rate.
@@ -32,7 +32,41 @@ rate *= hvd.size()
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate)), "mse")  # HVD309
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+optimizer.learning_rate = optimizer.learning_rate * hvd.size()  # HVD309
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01)
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+optimizer.learning_rate = optimizer.learning_rate * hvd.size()
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rate = 0.01
+optimizer = tf.keras.optimizers.SGD(rate * hvd.size())
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+if adapts:
+    optimizer.learning_rate = optimizer.learning_rate * hvd.size()
+optimizer.learning_rate = rate * hvd.size()
+optimizer.learning_rate.assign(optimizer.learning_rate * 0.5)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -66,12 +100,14 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import rates_of
+from horovodize.interleaving.changes import Changes
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import without_size
+from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, is_main_guard
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -90,6 +126,74 @@ def find(context: Context) -> Iterator[Violation]:
                     "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
                     fixes=[_fix(context, first)] if use.factor(first) == 2 else [],
                 )
+    if not use.of_torch:
+        yield from _set_again(context)
+
+
+def _set_again(context: Context) -> Iterator[Violation]:
+    """Where the rate that an optimizer has is set to size() times itself, although it has grown already."""
+    use = context.facts.horovod
+    if not all(use.most(first_rate(context, r)) == 1 for _, given in averaging(context) for r in given):
+        return
+    if not any(given for _, given in averaging(context)):
+        return
+    for node in (*context.syntax.calls, *context.syntax.every(ast.Assign, ast.AugAssign)):
+        value = _set_to(context, node)
+        if value is not None and _is_done_once(context, node) and use.runs(node):
+            yield RESTRICTION.at(
+                context,
+                value,
+                "this multiplies the rate of the optimizer, which has grown already, by the number of ranks once more: "
+                "leave it out",
+            )
+
+
+def _is_done_once(context: Context, node: ast.AST) -> bool:
+    """Whether a script comes to a place on one way, whatever happens, and once."""
+    ways = context.ways(node)
+    return (
+        len(ways) == 1
+        and ways[0][-1].function is None
+        and not any(f.loops for f in ways[0])
+        and all(is_main_guard(test) for f in ways[0] for test, _ in context.syntax.conditions(f.node))
+    )
+
+
+def _set_to(context: Context, node: ast.AST) -> ast.expr | None:
+    """The number of ranks times the rate that an optimizer has, where it is set to that: `opt.lr = opt.lr * hvd.size()`."""
+    use = context.facts.horovod
+    is_rate = Changes(context.facts).is_rate
+    match node:
+        case ast.AugAssign(target=ast.Attribute() as rate, op=ast.Mult(), value=value):
+            return value if is_rate(rate) and use.is_call(value, "size") else None
+        case ast.Assign(targets=[ast.Attribute() as rate], value=value):
+            pass
+        case ast.Call(func=ast.Attribute(value=ast.Attribute() as rate, attr="assign"), args=[value]):
+            pass
+        case ast.Call(args=[ast.Attribute() as rate, value]) if _sets_value(context, node):
+            pass
+        case _:
+            return None
+    match value:
+        case ast.BinOp(op=ast.Mult()) if is_rate(rate):
+            for one, other in ((value.left, value.right), (value.right, value.left)):
+                if use.is_call(other, "size") and _is_what_it_has(context, one, rate):
+                    return value
+    return None
+
+
+def _sets_value(context: Context, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and (context.names.of(node.func) or "").endswith("backend.set_value")
+
+
+def _is_what_it_has(context: Context, e: ast.expr, rate: ast.expr) -> bool:
+    """Whether an expression is what a variable holds: itself, `K.get_value(it)`, `float(it)`, `it.numpy()`."""
+    match e:
+        case ast.Call(func=ast.Attribute(value=inner, attr="numpy" | "read_value" | "value"), args=[]):
+            return _is_what_it_has(context, inner, rate)
+        case ast.Call(args=[inner]) if context.names.last(e.func) in ("get_value", "float", "eval"):
+            return _is_what_it_has(context, inner, rate)
+    return context.text(e) == context.text(rate)
 
 
 def _rates(context: Context, call: ast.Call) -> Iterator[ast.expr]:

@@ -25,8 +25,8 @@ def is_left(context: Context, call: ast.Call) -> bool:
     if not use.is_call(call, *HANDED):
         return False
     value: ast.AST = call
-    while isinstance(parent := context.syntax.parent.get(value), ast.List | ast.Tuple):
-        value = parent
+    while isinstance(parent := context.syntax.parent.get(value), ast.List | ast.Tuple | ast.BinOp):
+        value = parent  # `callbacks + [it]`, too, is another list
     if isinstance(parent, ast.Expr):  # an operation is one in a graph only
         return context.sites.builds_graph or not use.is_call(call, _OPERATION)
     if not isinstance(parent, ast.Assign) or not all(isinstance(t, ast.Name) for t in parent.targets):

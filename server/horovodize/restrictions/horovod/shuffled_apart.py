@@ -240,8 +240,7 @@ def _parts(context: Context, node: ast.Subscript) -> ast.expr | None:
 
 def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
     """What puts rows into an order that each rank draws for itself: on their only way, or in their own place."""
-    while isinstance(rows, ast.Subscript) and isinstance(rows.slice, ast.Slice):
-        rows = rows.value  # the first of them: `rows[:n][hvd.rank()::hvd.size()]`
+    rows = _in_the_same_order(context, rows)
     for origin in context.values.origins(rows):
         made = origin.node
         chosen = made.slice if isinstance(made, ast.Subscript) else made
@@ -261,8 +260,28 @@ def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
     return None
 
 
+def _in_the_same_order(context: Context, rows: ast.expr) -> ast.expr:
+    """What rows are taken from, one after the other: `rows` of `rows[:n]`, `list(rows)`, `rows.iloc`, `rows.to_numpy()`."""
+    while True:
+        match rows:
+            case ast.Subscript(slice=ast.Slice()):
+                rows = rows.value
+            case ast.Attribute(attr="iloc" | "values"):
+                rows = rows.value
+            case ast.Call(func=ast.Attribute(value=inner, attr="to_numpy" | "reset_index" | "tolist")):
+                rows = inner
+            case ast.Call(args=[inner]) if context.is_builtin(rows.func, "list", "tuple"):
+                rows = inner
+            case ast.Call(args=[inner]) if context.names.of(rows.func) in ("numpy.array", "numpy.asarray"):
+                rows = inner
+            case _:
+                return rows
+
+
 def _draws_an_order(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "sample" and _is_given(call, "frac"):
+        return context.values.callee(call) is None  # rows of a table of pandas
     return name in _ORDERS or (
         name == "sklearn.model_selection.train_test_split" and not _is_given(call, "shuffle")
     )

@@ -334,7 +334,7 @@ def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         return
     for update in context.sites.updates:
         ways = context.ways(update.call) if update.step_of is None else []
-        loops = [loop for frame in ways[0] for loop in frame.loops] if len(ways) == 1 else []
+        loops = dict.fromkeys(loop for way in ways for frame in way for loop in frame.loops)
         yield (
             update.call,
             [e for loop in loops if isinstance(loop, ast.For) for e in _limits(context, loop.iter)],

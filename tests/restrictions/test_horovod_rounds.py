@@ -1,0 +1,262 @@
+"""Faults that were put blind into public scripts and missed at first, and what resembles them."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.restrictions import check
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+START = """\
+import random
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+"""
+FITS = (
+    START
+    + """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Dense(1)])
+BEFORE
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+AFTER
+model.fit(x, y, callbacks=callbacks)
+"""
+)
+TAPES = """\
+import optuna
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+rows = tf.data.Dataset.from_tensor_slices(load()).repeat().shuffle(100).batch(8)
+
+def step(x, y, first, averaged=True):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    if averaged:
+        tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+    return loss
+
+def objective(trial):
+    for i, (x, y) in enumerate(rows.take(100 // hvd.size())):
+        loss = step(x, y, i == 0)
+        INSIDE
+    return loss
+"""
+
+
+def codes(text: str) -> set[str]:
+    return {v.code for v in check(summarize(Document(text, "train.py")))}
+
+
+def fits(before: str = "", after: str = "") -> set[str]:
+    return codes(FITS.replace("BEFORE", before).replace("AFTER", after))
+
+
+def objective(inside: str, begun: str) -> set[str]:
+    return codes(TAPES.replace("INSIDE", inside) + begun)
+
+
+def test_the_script_itself_is_right() -> None:
+    assert fits() == set()
+    assert objective("pass", "objective(None)") == set()
+
+
+CHECKPOINT = 'callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5"))'
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ("hvd.rank() >= 0", {"HVD314"}),
+        ("hvd.rank() > -1", {"HVD314"}),
+        ("hvd.rank() == 0", set()),
+        ("hvd.size() > 1", set()),
+        ("is_root", set()),
+    ],
+)
+def test_a_callback_under_a_test_that_all_ranks_answer_alike(test: str, found: set[str]) -> None:
+    assert fits(after=f"if {test}:\n    {CHECKPOINT}") == found
+
+
+def test_a_callback_in_a_list_that_is_thrown_away() -> None:
+    broadcast = "hvd.callbacks.BroadcastGlobalVariablesCallback(0)"
+    without = FITS.replace(f"{broadcast}, ", "").replace("BEFORE", "")
+    assert codes(without.replace("AFTER", f"callbacks + [{broadcast}]")) == {"HVD306"}
+    assert codes(without.replace("AFTER", f"callbacks = callbacks + [{broadcast}]")) == set()
+    assert codes(without.replace("AFTER", f"callbacks += [{broadcast}]")) == set()
+
+
+SCHEDULED = "callbacks.append(tf.keras.callbacks.LearningRateScheduler(slower))"
+
+
+@pytest.mark.parametrize(
+    ("rate", "found"),
+    [
+        ("0.01 * 0.1 ** (epoch // 5)", {"HVD310"}),
+        ("0.01 / (1 + 0.5 * epoch)", {"HVD310"}),
+        ("0.01 * np.exp(-0.1 * epoch)", {"HVD310"}),
+        ("max(0.01 * 0.9 ** epoch, 0.001)", {"HVD310"}),
+        ("0.01 * hvd.size() * 0.1 ** (epoch // 5)", set()),
+        ("rate * 0.9 ** epoch", set()),  # the optimizer's, which has grown
+        ("0.01 * 2.0 ** np.log2(hvd.size())", set()),
+        ("0.01 * scaled(epoch)", set()),
+        ("0.01 * np.sqrt(hvd.size())", set()),
+        ("0.01 + epoch * hvd.size()", set()),
+    ],
+)
+def test_a_schedule_of_rates_of_one_process(rate: str, found: set[str]) -> None:
+    assert fits(after=f"def slower(epoch, rate):\n    return {rate}\n{SCHEDULED}") == found
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("model.optimizer.lr = model.optimizer.lr * hvd.size()", {"HVD309"}),
+        ("model.optimizer.learning_rate.assign(hvd.size() * model.optimizer.learning_rate)", {"HVD309"}),
+        (
+            "tf.keras.backend.set_value(model.optimizer.lr, tf.keras.backend.get_value(model.optimizer.lr) * hvd.size())",
+            {"HVD309"},
+        ),
+        ("def main():\n    model.optimizer.lr *= hvd.size()\nmain()", {"HVD309"}),
+        ("model.optimizer.lr = 0.02 * hvd.size()", set()),
+        ("model.optimizer.lr = model.optimizer.lr * 0.5", set()),
+        ("if unscaled:\n    model.optimizer.lr *= hvd.size()", set()),
+        ("def later():\n    model.optimizer.lr *= hvd.size()", set()),
+        ("args.lr *= hvd.size()", set()),
+    ],
+)
+def test_a_rate_that_is_set_to_the_number_of_ranks_times_itself(change: str, found: set[str]) -> None:
+    assert fits(after=change) == found
+
+
+FREEZES = "for layer in model.layers:\n    if TEST:\n        layer.trainable = False"
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        (FREEZES.replace("TEST", "random.random() < 0.2"), {"HVD333"}),
+        ("if hvd.rank() == 0:\n    model.layers[0].trainable = False", {"HVD333"}),
+        (FREEZES.replace("TEST", "layer.name in FROZEN"), set()),
+        (FREEZES.replace("TEST", "hvd.broadcast_object(random.random()) < 0.2"), set()),
+        (FREEZES.replace("if TEST:\n        ", ""), set()),
+        (
+            "if hvd.rank() == 0:\n    model.trainable = False\n    show(model.trainable_weights)\n    model.trainable = True",
+            set(),
+        ),
+    ],
+)
+def test_layers_that_a_rank_alone_freezes(before: str, found: set[str]) -> None:
+    assert fits(before=before) == found
+
+
+@pytest.mark.parametrize(
+    ("callback", "found"),
+    [
+        ("hvd.callbacks.LearningRateWarmupCallback(0.01 * hvd.size(), np.random.randint(2, 5))", {"HVD333"}),
+        ("tf.keras.callbacks.EarlyStopping(patience=random.randint(2, 5))", {"HVD333"}),
+        ("tf.keras.callbacks.EarlyStopping(patience=hvd.broadcast_object(random.randint(2, 5)))", set()),
+        ("tf.keras.callbacks.EarlyStopping(patience=len(x))", set()),
+        ("tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda e, logs: print(random.random()))", set()),
+    ],
+)
+def test_callbacks_that_steer_by_draws(callback: str, found: set[str]) -> None:
+    assert fits(after=f"callbacks.append({callback})") == found
+
+
+PRUNED = "if loss > 3.0:\n            raise optuna.TrialPruned()"
+
+
+@pytest.mark.parametrize(
+    ("inside", "begun", "found"),
+    [
+        (
+            "if loss > 3.0:\n            break",
+            "optuna.create_study().optimize(objective, n_trials=3)",
+            {"HVD331"},
+        ),
+        (PRUNED, "optuna.create_study().optimize(objective, n_trials=3)", {"HVD331"}),
+        (PRUNED, "objective(None)", set()),  # ends the job
+        ("if loss > 3.0:\n            break", "search.begin(run=lambda trial: objective(trial))", {"HVD331"}),
+        (
+            "if hvd.allreduce(loss) > 3.0:\n            break",
+            "optuna.create_study().optimize(objective)",
+            set(),
+        ),
+        ("if loss > 3.0:\n            break", "keep(rows)", set()),  # nothing calls it
+        ("pass", "if hvd.rank() == 0:\n    server.serve(objective)", set()),
+    ],
+)
+def test_functions_that_something_unseen_calls(inside: str, begun: str, found: set[str]) -> None:
+    assert (
+        objective(
+            inside,
+            f"{begun}\nfor i, (x, y) in enumerate(rows.take(9 // hvd.size())):\n    step(x, y, i == 0)",
+        )
+        == found
+    )
+
+
+def test_a_tape_that_all_calls_leave_unwrapped() -> None:
+    loop = "for i, (x, y) in enumerate(rows.take(90 // hvd.size())):\n    step(x, y, i == 0{})\n"
+    unused = TAPES[: TAPES.index("def objective")]
+    assert codes(unused + loop.format(", False")) == {"HVD304"}
+    assert codes(unused + loop.format(", averaged=False")) == {"HVD304"}
+    assert codes(unused + loop.format("")) == set()
+    assert codes(unused + "step(x, y, False, False)\n" + loop.format("")) == set()
+    assert codes(unused + loop.format(", averaged=hvd.size() > 1")) == set()
+
+
+def test_one_step_more_where_the_step_is_called_from_two_places() -> None:
+    loop = "for i, (x, y) in enumerate(rows.take(90 // hvd.size(){})):\n    step(x, y, i == 0)\n"
+    start = TAPES[: TAPES.index("def objective")] + "for x, y in rows.take(1):\n    step(x, y, False)\n"
+    assert codes(start + loop.format(" + (1 if hvd.rank() == 0 else 0)")) == {"HVD323"}
+    assert codes(start + loop.format(" + 1")) == set()
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("table.sample(frac=1.0).iloc[hvd.rank()::hvd.size()]", {"HVD319"}),
+        ("table.sample(frac=1).reset_index(drop=True)[hvd.rank()::hvd.size()]", {"HVD319"}),
+        ("list(np.random.permutation(names))[hvd.rank()::hvd.size()]", {"HVD319"}),
+        ("table.sample(frac=1.0, random_state=7).iloc[hvd.rank()::hvd.size()]", set()),
+        ("table.iloc[hvd.rank()::hvd.size()].sample(frac=1.0)", set()),
+        ("sorted(np.random.permutation(names))[hvd.rank()::hvd.size()]", set()),
+    ],
+)
+def test_tables_that_each_rank_shuffles_and_divides(made: str, found: set[str]) -> None:
+    assert fits(before=f"mine = {made}") == found
+
+
+@pytest.mark.parametrize(
+    ("start", "found"),
+    [
+        (
+            "import tensorflow.compat.v1 as tf\nimport horovod.keras as hvd\nhvd.init()\nsession = tf.Session()\n",
+            {"HVD318"},
+        ),
+        ("import tensorflow as tf\nimport horovod.tensorflow.keras as hvd\nhvd.init()\n", set()),
+    ],
+)
+def test_names_in_the_graphs_of_keras(start: str, found: set[str]) -> None:
+    text = start + 'first = hvd.broadcast(first, 0, name="first-%d" % hvd.rank())\n'
+    assert codes(text) & {"HVD318"} == found
