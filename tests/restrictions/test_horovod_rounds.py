@@ -260,3 +260,164 @@ def test_tables_that_each_rank_shuffles_and_divides(made: str, found: set[str]) 
 def test_names_in_the_graphs_of_keras(start: str, found: set[str]) -> None:
     text = start + 'first = hvd.broadcast(first, 0, name="first-%d" % hvd.rank())\n'
     assert codes(text) & {"HVD318"} == found
+
+
+LOOP = "for i, (x, y) in enumerate(rows.take(90 // hvd.size())):\n    step(x, y, i == 0)\n"
+STEPS = TAPES[: TAPES.index("def objective")]
+
+
+@pytest.mark.parametrize(
+    ("saves", "found"),
+    [
+        ('model.save_weights("model.h5")', {"HVD314"}),
+        ('if hvd.rank() == 0:\n    model.save_weights("model.h5")', set()),
+        ('model.save_weights(f"model-{hvd.rank()}.h5")', set()),
+        ('report.save("model.h5")', set()),
+    ],
+)
+def test_a_model_that_a_tape_trains_is_saved(saves: str, found: set[str]) -> None:
+    assert codes(f"{STEPS}{LOOP}{saves}\n") == found
+
+
+@pytest.mark.parametrize(
+    ("first", "found"),
+    [
+        ("i < 0", {"HVD306"}),
+        ("i == -1", {"HVD306"}),
+        ("first=i == -1", {"HVD306"}),
+        ("i == 0", set()),
+        ("*[i == -1]", set()),
+    ],
+)
+def test_a_broadcast_whose_flag_is_never_set(first: str, found: set[str]) -> None:
+    assert codes(STEPS + LOOP.replace("i == 0", first)) == found
+
+
+def test_a_broadcast_whose_flag_one_of_two_calls_sets() -> None:
+    assert codes(STEPS + LOOP.replace("i == 0", "i == -1") + LOOP) == set()
+    sends = STEPS.replace("if first:", "if not first:")
+    assert "HVD306" not in codes(sends + LOOP.replace("i == 0", "i == -1"))
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("np.random.shuffle(names)\n", {"HVD319"}),
+        ("names = np.random.permutation(names)\n", {"HVD319"}),
+        ("np.random.seed(3)\nnp.random.shuffle(names)\n", set()),
+        ("np.random.shuffle(others)\n", set()),
+    ],
+)
+def test_names_that_each_rank_shuffles_before_a_pipeline_divides_them(before: str, found: set[str]) -> None:
+    divides = "mine = tf.data.Dataset.from_tensor_slices(names).shard(hvd.size(), hvd.rank())"
+    assert fits(before=f'names = open("names.txt").read().split()\n{before}{divides}') == found
+
+
+def test_rows_that_each_rank_shuffles_after_they_are_divided() -> None:
+    divides = "mine = tf.data.Dataset.from_tensor_slices(names).shard(hvd.size(), hvd.rank())"
+    assert (
+        fits(before=f'names = open("names.txt").read().split()\n{divides}\nnp.random.shuffle(names)') == set()
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("range(len(x) // 8 - (hvd.rank() == 0))", {"HVD323"}),
+        ("range(len(x) // 8)", set()),
+        ("range(9 - (first == 0))", set()),
+    ],
+)
+def test_batches_that_are_trained_on_one_by_one(head: str, found: set[str]) -> None:
+    loop = f"hvd.broadcast_variables(model.variables, root_rank=0)\nfor i in {head}:\n    model.train_on_batch(x[i], y[i])"
+    text = (
+        FITS.replace("BEFORE", "first = 1")
+        .replace("AFTER", "")
+        .replace("model.fit(x, y, callbacks=callbacks)", loop)
+    )
+    assert codes(text) & {"HVD323", "HVD331"} == found
+
+
+HALVES = "if hvd.rank() == 0:\n    x, y = x[:{0}], y[:{0}]\nelse:\n    x, y = x[{1}:{2}], y[{1}:{2}]"
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        (("2000", "2000", ""), {"HVD323"}),
+        (("half", "half", ""), {"HVD323"}),
+        (("half", "half", "2 * half"), set()),
+        (("2000", "4000", ""), set()),
+    ],
+)
+def test_parts_of_different_lengths(parts: tuple[str, str, str], found: set[str]) -> None:
+    assert fits(before="x, y = load()\nhalf = len(x) // 2\n" + HALVES.format(*parts)) == found
+
+
+def test_commits_of_elastic_training_are_done_together() -> None:
+    text = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01)
+
+@hvd.elastic.run
+def train(state):
+    for state.batch in range(state.batch, 100):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        if TEST:
+            state.commit()
+
+train(hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0))
+"""
+    assert codes(text.replace("TEST", "hvd.rank() == 0")) == {"HVD313"}
+    assert codes(text.replace("TEST", "float(loss) > 3.0")) == {"HVD331"}
+    assert codes(text.replace("TEST", "state.batch % 10 == 0")) == set()
+    assert codes(text.replace("TEST", "hvd.rank() == 0").replace("state.commit", "journal.commit")) == set()
+
+
+ARRAYS = """\
+import numpy as np
+import keras
+import tensorflow as tf
+import horovod.keras as hvd
+from keras import backend as K
+
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+K.set_session(tf.Session(config=config))
+(x, y), _ = keras.datasets.mnist.load_data(f"mnist-{hvd.rank()}.npz")
+MORE
+model = keras.models.Sequential([keras.layers.Dense(1)])
+model.compile(optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(0.01 * hvd.size())), loss="mse")
+model.fit(x, y, epochs=EPOCHS, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "epochs", "found"),
+    [
+        ("", "12", {"HVD321"}),
+        ("", "1", set()),
+        ("", "12 // hvd.size()", set()),
+        (
+            "n = len(x) // hvd.size() * hvd.size()\nx, y = x[:n][hvd.rank()::hvd.size()], y[:n][hvd.rank()::hvd.size()]",
+            "12",
+            set(),
+        ),
+        ("x, y = mine(x, y)", "12", set()),
+        ("np.random.seed(3)", "12 // hvd.size()", {"HVD320"}),
+        ("np.random.seed(hvd.rank())", "12 // hvd.size()", set()),
+    ],
+)
+def test_arrays_that_each_rank_goes_through(more: str, epochs: str, found: set[str]) -> None:
+    assert codes(ARRAYS.replace("MORE", more).replace("EPOCHS", epochs)) == found

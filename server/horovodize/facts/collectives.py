@@ -16,6 +16,7 @@ from horovodize.summary.syntax import argument
 
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
 _AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce")
+_COMMITTING = ("commit", "check_host_updates")
 _LIMIT = 400
 _FAR = 2000  # nodes behind gradients that a script changes before it applies them
 _TOGETHER = (
@@ -64,6 +65,7 @@ class Collectives:
         for call in use.calls(*TAPES):
             yield Collective(call, self.module.names.last(call.func), trains=True)
         yield from self._steps_of_torch()
+        yield from self._commits()
         for fit in sites.fits:
             if self._is_compiled_wrapped(fit.model) or self._waits_by_callback(fit.call):
                 yield Collective(fit.call, "training", trains=True)
@@ -81,6 +83,22 @@ class Collectives:
                 if not sites.graph.surely_trains(run.call):
                     continue
                 yield Collective(run.call, "training", trains=True)
+
+    def _commits(self) -> Iterator[Collective]:
+        """`state.commit()` of elastic training: with it, ranks agree on which of them there are."""
+        elastic = [
+            f
+            for f in self.module.syntax.functions
+            if any((self.module.names.of(d) or "").endswith("elastic.run") for d in f.decorator_list)
+        ]
+        given: dict[ast.AST | None, str] = {f: f.args.args[0].arg for f in elastic if f.args.args}
+        for name in _COMMITTING if given else ():
+            for node in self.module.loads.get(name):
+                call, around = self.module.syntax.parent.get(node), self.module.syntax.function(node)
+                if isinstance(call, ast.Call) and call.func is node and isinstance(node, ast.Attribute):
+                    of = given.get(around)
+                    if isinstance(node.value, ast.Name) and of == node.value.id:
+                        yield Collective(call, name)
 
     def _steps_of_torch(self) -> Iterator[Collective]:
         """PyTorch's `optimizer.step()`, in which a wrapped optimizer waits for the gradients of all ranks."""

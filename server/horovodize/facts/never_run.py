@@ -38,7 +38,36 @@ class NeverRun:
     ) -> bool:
         assert isinstance(function, FUNCTIONS)
         below = (*levels, Level(node, function, call))
+        if self._is_answered_by(node, function, call):
+            return True
         return any(is_left_out(self.module, below[i:]) for i in range(len(below))) or self.is_at(call, below)
+
+    def _is_answered_by(self, node: ast.AST, function: ast.AST, call: ast.Call) -> bool:
+        """Whether a call passes a test with one answer for a parameter that decides against a node: `step(x, i < 0)`."""
+        assert isinstance(function, FUNCTIONS)
+        unpacked = any(isinstance(a, ast.Starred) for a in call.args) or any(
+            k.arg is None for k in call.keywords
+        )
+        for around, arm in self.module.syntax.conditions(node):
+            test, wanted = around.test, arm == "body"
+            while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test, wanted = test.operand, not wanted
+            bound = self.module.scopes.reaching(test) if isinstance(test, ast.Name) else []
+            if (
+                unpacked
+                or len(bound) != 1
+                or bound[0].kind != "parameter"
+                or bound[0].statement is not function
+            ):
+                continue
+            given = self.module.values.graph.given(call, function, bound[0].name)
+            if (
+                isinstance(given, ast.Compare)
+                and self.answer(given) is not wanted
+                and self.answer(given) is not None
+            ):
+                return True
+        return False
 
     def _is_in_dead_arm(self, node: ast.AST) -> bool:
         """Whether a test around a node, in its function, has the other answer."""

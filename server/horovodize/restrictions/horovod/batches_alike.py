@@ -36,7 +36,7 @@ def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
         batches = [e for e in context.facts.steps.of(site).batches if isinstance(e, ast.expr)]
         if batches and len(batches) == len(context.facts.steps.of(site).batches):
             if not any(_is_data_set(context, e) for e in batches) and all(
-                _is_alike(context, e) for e in batches
+                is_alike(context, e) for e in batches
             ):
                 yield batches[0], batches[0]
 
@@ -138,7 +138,7 @@ def _is_by_rank(context: Context, e: ast.expr) -> bool:
     return context.facts.horovod.depends_on(e, "rank", "local_rank", limit=200)
 
 
-def _is_alike(context: Context, batch: ast.expr) -> bool:
+def is_alike(context: Context, batch: ast.expr) -> bool:
     """Whether a batch is surely the same on every rank; where a data set of Keras lies makes no difference."""
     reasons = context.facts.uniform.reasons(batch)
     if not reasons:

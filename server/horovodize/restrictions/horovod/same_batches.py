@@ -5,12 +5,13 @@ Where every rank goes through the same rows in the same order, all compute the s
 them has computed: N ranks train as far as one, with its batch, and at N times its rate where that was scaled.
 
 ## When it is reported
-On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivided, where nothing shuffles them, or a seed that
-is the same on all ranks fixes how; on pictures that Keras' `flow_from_directory` or `flow` gives a `fit` by such a seed, or
-unshuffled; and on arrays that a loop feeds a session or a step with, where all that chooses them is the same on all ranks and
-the script needs its rank for nothing but tests, texts and GPUs. On shares of size() that go by `local_rank()`, too: ranks of
-several hosts take the same one; and on `shard(hvd.size(), 0)`. As information, where such a loop's rate isn't scaled: each rank
-trains as one process would. Not where the data depend on the rank, are drawn, or come from anything that can't be followed.
+On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivided, where nothing shuffles them, or a seed
+that is the same on all ranks fixes how (NumPy's, in the sessions of TensorFlow 1); on pictures that Keras'
+`flow_from_directory` or `flow` gives a `fit` by such a seed, or unshuffled; and on arrays that a loop feeds a session or a
+step with, where all that chooses them is the same on all ranks and the script needs its rank for nothing but tests, texts
+and GPUs. On shares of size() that go by `local_rank()`, too: ranks of several hosts take the same one; and on
+`shard(hvd.size(), 0)`. As information, where such a loop's rate isn't scaled: each rank trains as one process would. Not
+where the data depend on the rank, are drawn, or come from anything that can't be followed.
 
 In a script of `horovod.torch`, on a `DataLoader` without a sampler, of a data set of torchvision or of tensors, that a loop
 with steps of a wrapped optimizer goes through in order, or in the order that one seed for all ranks fixes.
@@ -341,7 +342,8 @@ def find(context: Context) -> Iterator[Violation]:
         if not all(_is_seeded_shuffle(call, seeded) for call in _shuffles(context, nodes)):
             continue
         is_dataset = context.facts.feeding.kinds.pipelines.is_dataset(data)
-        if not is_dataset and not (by_fit and (seeded or _is_false(argument(site, "shuffle")))):
+        in_order = seeded or _is_seeded_by_numpy(context) or _is_false(argument(site, "shuffle"))
+        if not is_dataset and not (by_fit and in_order):
             continue
         yield RESTRICTION.at(
             context,
@@ -560,6 +562,16 @@ def _is_seeded(context: Context) -> bool:
         and isinstance(call.args[0], ast.Constant)
         and context.facts.rank_tests.deciding(call) is None
         for call in context.module.calls_of(*_SEEDS)
+    )
+
+
+def _is_seeded_by_numpy(context: Context) -> bool:
+    """Whether a constant seeds NumPy, by which Keras shuffles arrays in the sessions of TensorFlow 1."""
+    return bool(context.sites.sessions) and any(
+        call.args
+        and isinstance(call.args[0], ast.Constant)
+        and context.facts.rank_tests.deciding(call) is None
+        for call in context.module.calls_of("numpy.random.seed")
     )
 
 

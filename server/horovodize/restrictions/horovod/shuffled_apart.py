@@ -5,10 +5,11 @@
 have taken too: in each epoch about a third of the rows is not trained on, and others are trained on twice.
 
 ## When it is reported
-On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, without a seed, where the script
-doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`, `rows[hvd.rank() * n:(hvd.rank() + 1) * n]`,
-`np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted or split by NumPy, `random` or scikit-learn
-without a seed. Not on what a `fit` validates on for some steps, and that repeats without end: a sample may be in any order.
+On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, or of names that were shuffled
+before, without a seed, where the script doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`,
+`rows[hvd.rank() * n:(hvd.rank() + 1) * n]`, `np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted
+or split by NumPy, `random` or scikit-learn without a seed. Not on what a `fit` validates on for some steps, and that repeats
+without end: a sample may be in any order.
 
 ## Quick fix
 Give the shuffle a seed.
@@ -148,6 +149,7 @@ from horovodize.summary.syntax import argument, arguments, has_unpacking, positi
 _SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
 _IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
 _ORDERS = ("numpy.random.permutation", "random.sample", "sklearn.utils.shuffle")
+_SLICES = "from_tensor_slices"
 _DEPTH = 30
 
 
@@ -168,7 +170,7 @@ def find(context: Context) -> Iterator[Violation]:
                 "ranks divide orders of their own, so some rows are taken twice and others by none: divide before "
                 "shuffling, or give the shuffle a seed",
                 related=[context.related(shuffled, "each rank shuffles in its own order")],
-                fixes=[_fix(context, shuffled)],
+                fixes=[_fix(context, shuffled) if _shuffles(context, shuffled) else None],
             )
 
 
@@ -302,13 +304,17 @@ def _is_drawn(context: Context, call: ast.Call) -> bool:
 
 
 def _shuffled_before(context: Context, shard: ast.Call) -> ast.Call | None:
-    """What shuffles without a seed before a pipeline is divided, on its only way."""
+    """What shuffles without a seed before a pipeline is divided, on its only way: the pipeline, or the rows it is made of."""
     call: ast.Call | None = shard
     for _ in range(_DEPTH):
         if call is None or not isinstance(call.func, ast.Attribute):
             return None
         if call is not shard and _shuffles(context, call):
             return call
+        if context.names.last(call.func) == _SLICES and call.args:
+            given = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else call.args[:1]
+            drawn = (_drawn_order(context, rows) for rows in given)
+            return next((d for d in drawn if isinstance(d, ast.Call)), None)
         before = context.values.origins(call.func.value)
         call = before[0].call if len(before) == 1 else None
     return None

@@ -8,7 +8,7 @@ epoch, which takes as long as before. What counts epochs (schedules, patience) t
 On the `steps_per_epoch` of a `fit` that is made without size(), where the rate grows by size(), over data without an end
 (`repeat()`, pictures that Keras' `flow_from_directory` or `flow` gives), on the `steps` of an Estimator's training over such
 data, on the number of turns of loops over such data (`take(n)`, or `range(n)` around `next(batches)`), and on the steps after
-which a `StopAtStepHook` ends.
+which a `StopAtStepHook` ends. On the `epochs` of a `fit` to arrays that are surely the same on all ranks.
 
 ## Quick fix
 Divide the steps: `steps_per_epoch=steps // hvd.size()`.
@@ -150,7 +150,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.batches_alike import is_flow
+from horovodize.restrictions.horovod.batches_alike import is_alike, is_flow
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
@@ -160,6 +160,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.pipeline_counts import is_endless_after
+from horovodize.summary.sites import Fit
 from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
@@ -307,6 +308,13 @@ def _fits(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for fit in context.sites.fits:
         steps, epochs = argument(fit.call, "steps_per_epoch"), argument(fit.call, "epochs")
+        if steps is None and epochs is not None and _is_of_whole_arrays(context, fit, epochs):
+            yield RESTRICTION.at(
+                context,
+                epochs,
+                "each rank goes through all rows in each epoch, which takes as long as with one: give each its share of them, "
+                "or consider `epochs` divided by `hvd.size()`",
+            )
         if steps is None or has_unpacking(fit.call) or not use.runs(fit.call):
             continue
         if any(e is not None and not is_of_one(context, e) for e in (steps, epochs)) or is_one(steps):
@@ -325,6 +333,18 @@ def _fits(context: Context) -> Iterator[Violation]:
                 related=[context.related(steps, "the steps")],
                 fixes=[_fix(context, steps)],
             )
+
+
+def _is_of_whole_arrays(context: Context, fit: Fit, epochs: ast.expr) -> bool:
+    """Whether a `fit` surely goes through the same arrays on every rank, as often as one process did."""
+    use, data = context.facts.horovod, argument(fit.call, "x", 0)
+    if fit.method != "fit" or data is None or has_unpacking(fit.call) or not use.runs(fit.call):
+        return False
+    if argument(fit.call, "y", 1) is None or context.facts.feeding.kinds.pipelines.is_dataset(data):
+        return False
+    if is_one(epochs) or not is_of_one(context, epochs) or context.facts.rank_tests.may_be_guarded(fit.call):
+        return False
+    return is_alike(context, data) and not use.depends_on(data, "size", "local_size", limit=_LIMIT)
 
 
 def _is_repeated(context: Context, data: ast.expr) -> bool:

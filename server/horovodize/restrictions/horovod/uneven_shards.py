@@ -6,12 +6,13 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 
 ## When it is reported
 On a `fit`, or a loop around a wrapped tape or a session's train op, that goes through all that its rank was dealt by
-`shard(hvd.size(), hvd.rank())` or `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts the
-rows before to a multiple of size(). Not where the script asks what is left by a division by size(), or calls `hvd.join()`. A
-warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a
-`StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0
-alone finds and doesn't send. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on
-one that nothing but whether a file is there decides, which may be another on another host.
+`shard(hvd.size(), hvd.rank())` or `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts
+the rows before to a multiple of size(). Not where the script asks what is left by a division by size(), or calls
+`hvd.join()`. A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`,
+those of a `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch
+that rank 0 alone finds and doesn't send. On a `fit` to arrays of which rank 0 takes the rows before one, and the others
+those after it. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on one that
+nothing but whether a file is there decides, which may be another on another host.
 
 In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all ranks,
 and on one that is given neither: it asks `torch.distributed`, which isn't started.
@@ -223,6 +224,7 @@ from horovodize.summary.syntax import LOOPS, argument, has_unpacking
 
 _BOUNDING = ("take", "islice", "repeat", "cycle")
 _FITS = ("fit", "fit_generator")
+_ON_BATCH = "train_on_batch"
 _LIMIT = 300
 _LEAVING = (ast.Break, ast.Return, ast.Raise)
 
@@ -248,6 +250,42 @@ def find(context: Context) -> Iterator[Violation]:
             related=[context.related(dealt, "divided here, perhaps unevenly")],
         )
     yield from _chosen(context)
+    yield from _of_two_parts(context)
+
+
+def _of_two_parts(context: Context) -> Iterator[Violation]:
+    """Fits to arrays of which rank 0 takes those before a row, and the others those after it, or the other way round."""
+    use, tests = context.facts.horovod, context.facts.rank_tests
+    for fit in context.sites.fits:
+        data = argument(fit.call, "x", 0)
+        if data is None or fit.method != "fit" or argument(fit.call, "steps_per_epoch") is not None:
+            continue
+        if (
+            fit.call not in context.facts.collectives.all
+            or not use.runs(fit.call)
+            or tests.may_be_guarded(fit.call)
+        ):
+            continue
+        parts = [
+            (n, context.text(n.value), n.slice.lower, n.slice.upper)
+            for n in context.values.depends([data], _LIMIT)
+            if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice) and n.slice.step is None
+            if tests.deciding(n) is not None
+        ]
+        for part, text, lower, upper in parts:
+            after = upper is not None and any(
+                text == other and up is None and low is not None and context.text(low) == context.text(upper)
+                for _, other, low, up in parts
+            )
+            if lower is None and after:
+                yield RESTRICTION.at(
+                    context,
+                    fit.call,
+                    "ranks may have more or fewer batches than others here, and who has more waits for them in vain: let all "
+                    "take as many steps",
+                    related=[context.related(part, "divided here, perhaps unevenly")],
+                )
+                break
 
 
 def _chosen(context: Context) -> Iterator[Violation]:
@@ -324,6 +362,9 @@ def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
                 fit.call,
                 [e for e in given if e is not None] + (_limits(context, data) if data is not None else []),
             )
+        elif fit.call in context.facts.collectives.all and fit.method == _ON_BATCH:
+            loops = dict.fromkeys(o for way in context.ways(fit.call) for frame in way for o in frame.loops)
+            yield fit.call, [e for o in loops if isinstance(o, ast.For) for e in _limits(context, o.iter)]
     for training in context.sites.read_estimators.trainings if context.facts.horovod.wrapped else ():
         given = [argument(training.call, name) for name in ("steps", "max_steps")]
         yield training.call, [e for e in given if e is not None]

@@ -218,6 +218,7 @@ _READERS = ("json", "yaml", "toml", "tomli", "tomllib")
 _READING = (
     "json.load", "json.loads", "yaml.load", "yaml.safe_load", "yaml.full_load", "toml.load", "tomli.load", "tomllib.load",
 )  # fmt: skip
+_TRAINED = ("trainable_variables", "trainable_weights")
 _PLAIN = ("open", "str", "int", "float", "format", "len", "range", "enumerate", "round")
 
 
@@ -323,6 +324,10 @@ def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
                 yield call, path
     yield from _of_estimators(context)
     fitted = {context.text(f.model) for f in context.sites.fits}
+    for name in _TRAINED:  # by a tape, which asks for them
+        fitted |= {
+            context.text(n.value) for n in context.module.loads.get(name) if isinstance(n, ast.Attribute)
+        }
     for call in context.sites.method_calls("save", "save_weights", "write"):
         assert isinstance(call.func, ast.Attribute)
         if context.names.of(call.func) is not None or context.values.callee(call) is not None:
