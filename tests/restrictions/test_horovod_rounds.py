@@ -421,3 +421,88 @@ model.fit(x, y, epochs=EPOCHS, callbacks=[hvd.callbacks.BroadcastGlobalVariables
 )
 def test_arrays_that_each_rank_goes_through(more: str, epochs: str, found: set[str]) -> None:
     assert codes(ARRAYS.replace("MORE", more).replace("EPOCHS", epochs)) == found
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ('dict((name, i) for i, name in enumerate({"cat", "dog"}))', {"HVD333"}),
+        ("{c: i for i, c in enumerate(set(text))}", {"HVD333"}),
+        ("dict(zip(set(text.split()), range(100)))", {"HVD333"}),
+        ("dict(enumerate(set(text)))", {"HVD333"}),
+        ("{}\nfor i, c in enumerate(set(text)):\n    numbers[c] = i", {"HVD333"}),
+        ("[list(set(text)).index(c) for c in text]", {"HVD333"}),
+        ("{c: i for i, c in enumerate(sorted(set(text)))}", set()),
+        ("{c: i for i, c in enumerate(hvd.broadcast_object(list(set(text))))}", set()),
+        ("{c: i for i, c in enumerate({3, 5, 7})}", set()),
+        ("{c: i for i, c in enumerate(set(labels))}", set()),  # numbers, perhaps
+        ("letters = list(set(text))\nletters.sort()\nnumbers = {c: i for i, c in enumerate(letters)}", set()),
+        ("0\nfor i, c in enumerate(set(text)):\n    print(i, c)", set()),
+        ("{c: i for i, c in enumerate(list(text))}", set()),
+    ],
+)
+def test_numbers_by_the_order_of_a_set(numbers: str, found: set[str]) -> None:
+    assert fits(before=f'text = open("text.txt").read()\nlabels = load()\nnumbers = {numbers}') == found
+
+
+def test_numbers_of_bytes_come_in_one_order() -> None:
+    read = 'text = open("text.txt", "rb").read()'
+    assert fits(before=f"{read}\nnumbers = {{c: i for i, c in enumerate(set(text))}}") == set()
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ('list(set(glob.glob("*.tfrecord")))[hvd.rank()::hvd.size()]', {"HVD319"}),
+        (
+            'tf.data.Dataset.from_tensor_slices(list(set(glob.glob("*")))).shard(hvd.size(), hvd.rank())',
+            {"HVD319"},
+        ),
+        ("list({os.path.basename(f) for f in files})[hvd.rank()::hvd.size()]", {"HVD319"}),
+        ('sorted(set(glob.glob("*.tfrecord")))[hvd.rank()::hvd.size()]', set()),
+        ("list(set(numbers))[hvd.rank()::hvd.size()]", set()),
+        ('list(set(glob.glob("*.tfrecord")))[:9]', set()),
+    ],
+)
+def test_shares_of_a_set(made: str, found: set[str]) -> None:
+    assert fits(before=f"import glob\nimport os\nmine = {made}") == found
+
+
+SESSION = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+x = tf.placeholder(tf.float32, [None, 4])
+rate = tf.Variable(0.1 * hvd.size(), trainable=False)
+best = tf.Variable(9.0, trainable=False)
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(rate)).minimize(loss)
+slower, note = tf.assign(rate, rate * 0.5), best.assign(loss)
+with tf.Session(config=config) as session:
+    session.run(tf.global_variables_initializer())
+    FIRST
+    session.run(hvd.broadcast_global_variables(0))
+    for rows in batches:
+        _, now = session.run([train, loss], {x: rows[hvd.rank()::hvd.size()]})
+        INSIDE
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "inside", "found"),
+    [
+        ("pass", "if now > 3:\n            session.run(slower)", {"HVD333"}),
+        ("pass", "if hvd.rank() == 0:\n            session.run([slower, note])", {"HVD333"}),
+        ("pass", "if now > 3:\n            session.run(rate.assign_sub(0.01))", {"HVD333"}),
+        ("pass", "if now > 3:\n            session.run(note)", set()),
+        ("pass", "session.run(slower)", set()),
+        ("if hvd.rank() == 0:\n        session.run(slower)", "pass", set()),
+    ],
+)
+def test_a_rate_that_a_session_sets(first: str, inside: str, found: set[str]) -> None:
+    text = SESSION.replace("FIRST", first).replace("INSIDE", inside)
+    assert codes(text) & {"HVD331", "HVD333"} == found

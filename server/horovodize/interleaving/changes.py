@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import WRAPPERS
+from horovodize.facts.horovod_use import WRAPPERS, rates_of
 from horovodize.facts.optimizers import Arrival
 from horovodize.facts.sources import AGREEING
 from horovodize.interleaving.torch_changes import TorchChanges
@@ -18,6 +18,7 @@ _SETTERS = ("load_weights", "set_weights")
 _OF_OPTIMIZER = "weights of the optimizer"
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
+_VARIABLE_RATE = "variable of the rate"  # which a broadcast of all variables sends, too
 _TRAINED_LAYERS = "set of trained layers"
 _EQUAL = (
     "broadcast_variables",
@@ -25,6 +26,8 @@ _EQUAL = (
     "BroadcastGlobalVariablesHook",
     "broadcast_parameters",
 )
+_MAKERS = ("Variable", "get_variable")
+_ASSIGNING = tuple(f"tensorflow.compat.v1.{name}" for name in _ASSIGNED)
 _SAVER = "tensorflow.compat.v1.train.Saver"
 _LISTS = tuple(
     f"tensorflow.compat.v1.{name}"
@@ -49,6 +52,8 @@ class Changes:
             return "rate" if self.is_rate(call.args[0]) and not self._is_agreed(call.args[1]) else ""
         if what := self._torch.of(call):
             return what
+        if call in self._runs_that_set_rates:
+            return _VARIABLE_RATE
         if isinstance(func, ast.Attribute) and not use.name_of(call):
             if func.attr in _SETTERS and (self._is_trained(func.value) or self._is_in_trained(func.value)):
                 what = "weights"
@@ -61,6 +66,39 @@ class Changes:
             elif func.attr in _ASSIGNED and self._is_in_trained(func.value):
                 what = "weights"
         return what if what and not any(map(self._is_agreed, call.args)) else ""
+
+    @cached_property
+    def _runs_that_set_rates(self) -> set[ast.Call]:
+        """Runs of a session that assign to a variable by which an optimizer steps: `session.run(tf.assign(rate, …))`."""
+        made = {
+            c
+            for o in self.module.syntax.calls
+            if self.module.is_optimizer(o)
+            for r in rates_of(o)
+            for c in self._variables(r)
+        }
+        if not made:
+            return set()
+        graph, found = self.facts.sites.graph, set[ast.Call]()
+        for run in graph.all_runs:
+            behind = list(self.module.values.depends([graph.fetches(run)], _VARIABLES_BEHIND))
+            targets = [t for n in behind if isinstance(n, ast.Call) and (t := self._assigned(n)) is not None]
+            if any(made & set(self._variables(t)) for t in targets) and not any(
+                map(self._is_agreed, run.args)
+            ):
+                found.add(run)
+        return found
+
+    def _variables(self, e: ast.expr) -> list[ast.Call]:
+        return [c for c in self.module.values.calls(e) if self.module.names.last(c.func) in _MAKERS]
+
+    def _assigned(self, call: ast.Call) -> ast.expr | None:
+        """What a call assigns to."""
+        if self.module.names.of(call.func) in _ASSIGNING and call.args:
+            return call.args[0]
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _ASSIGNED:
+            return call.func.value
+        return None
 
     def of_assignment(self, statement: ast.Assign | ast.AugAssign) -> str:
         """The same of `optimizer.learning_rate = …`, and of an optimizer that is made."""

@@ -13,7 +13,10 @@ from horovodize.interleaving.execution import Decided, Did, Happened, Left, Run
 
 _ENDING = "has nothing more to do with the others"
 _LEAVING = frozenset(how.value for how in Exit)
-_SENT = "weights"  # how what a broadcast of variables sends begins: also "weights of the optimizer"
+_SENT = (
+    "weights",
+    "variable",
+)  # how what a broadcast of variables sends begins: also "weights of the optimizer"
 _LONG = 50  # characters of a test that are shown
 
 

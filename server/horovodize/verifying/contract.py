@@ -15,6 +15,7 @@ from horovodize.verifying.rows import rows_are_divided
 from horovodize.verifying.runs import Rank, Run
 from horovodize.verifying.scalings import Scaling, Settled
 from horovodize.verifying.tolerances import MONITORED, events, of_weights
+from horovodize.verifying.validated import validates_on_the_same
 
 _WHAT = {
     "others": " (statistics that are not averaged)",
@@ -36,7 +37,8 @@ def contract(
         _files(alone, run, settled.files),
     ]
     rows = rows_are_divided(alone, run, scaled, sooner)
-    return [*found, rows, as_much_is_written(alone, run, settled.files), _output(first, run)]
+    found += [rows, *validates_on_the_same(alone, run)]
+    return [*found, as_much_is_written(alone, run, settled.files), _output(first, run)]
 
 
 def _collectives(run: Run) -> Check:

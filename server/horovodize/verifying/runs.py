@@ -63,6 +63,19 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Validated:
+    """The rows that Keras' loops validate on: how often each, and how large the batches are."""
+
+    rows: Counter[str]
+    batches: Sequence[int]
+
+    @property
+    def is_even(self) -> bool:
+        """Whether each row comes as often as each other, so that none is drawn."""
+        return max(self.rows.values()) == min(self.rows.values())
+
+
+@dataclass(frozen=True)
 class Rank:
     """What the probe wrote on one rank."""
 
@@ -117,6 +130,11 @@ class Rank:
     def rows(self) -> Counter[str]:
         """How often each row was trained on; empty where they can't be seen."""
         return Counter(self._place["rows"])
+
+    @property
+    def validated(self) -> Validated:
+        place = self.report["examples"].get("validated") or {"rows": {}, "batches": []}
+        return Validated(Counter(place["rows"]), place["batches"])
 
     @property
     def batches(self) -> list[int]:

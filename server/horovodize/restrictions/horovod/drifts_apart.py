@@ -9,7 +9,7 @@ On what changes weights or a rate where one rank comes to it and another does no
 rank answers for itself, and both train on before a broadcast; likewise on what sets which layers are trained, which no
 broadcast sends; on layers, optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws
 for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
-`LearningRateScheduler` draws.
+`LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a set.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -103,7 +103,25 @@ scheduler = tf.keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate * 
 model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), scheduler])
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+numbers = {name: i for i, name in enumerate({"cat", "dog"})}  # HVD333
+model.fit(x, [numbers[name] for name in names], callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+numbers = {name: i for i, name in enumerate(sorted({"cat", "dog"}))}
+model.fit(x, [numbers[name] for name in names], callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -158,6 +176,7 @@ from horovodize.interleaving import OwnAnswers, Trouble, Verdict
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
+from horovodize.restrictions.horovod.sets_of_texts import numbered
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -204,9 +223,23 @@ def find(context: Context) -> Iterator[Violation]:
         )
         if drawn is not None:
             yield _of_another(context, call, drawn)
+    if context.loops and context.facts.horovod.starts:
+        yield from _of_sets(context)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
+
+
+def _of_sets(context: Context) -> Iterator[Violation]:
+    """Numbers of texts by the order of a set: the same label is another number on each rank."""
+    for texts in numbered(context):
+        if not context.facts.rank_tests.may_be_guarded(texts):
+            yield RESTRICTION.at(
+                context,
+                texts,
+                "a set of texts has another order in each process, so that ranks give the same text different numbers: sort it "
+                "first, or send rank 0's order by `hvd.broadcast_object`",
+            )
 
 
 def _of_another(context: Context, call: ast.Call, number: ast.expr) -> Violation:

@@ -8,8 +8,8 @@ have taken too: in each epoch about a third of the rows is not trained on, and o
 On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, or of names that were shuffled
 before, without a seed, where the script doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`,
 `rows[hvd.rank() * n:(hvd.rank() + 1) * n]`, `np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted
-or split by NumPy, `random` or scikit-learn without a seed. Not on what a `fit` validates on for some steps, and that repeats
-without end: a sample may be in any order.
+or split by NumPy, `random` or scikit-learn without a seed, or of a set of texts. Not on what a `fit` validates on for some
+steps, and that repeats without end: a sample may be in any order.
 
 ## Quick fix
 Give the shuffle a seed.
@@ -140,6 +140,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.sets_of_texts import is_unordered
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -149,6 +150,10 @@ from horovodize.summary.syntax import argument, arguments, has_unpacking, positi
 _SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
 _IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
 _ORDERS = ("numpy.random.permutation", "random.sample", "sklearn.utils.shuffle")
+_OF_A_SET = (
+    "a set of texts has another order in each process, so some rows are taken twice and others by none: sort it before it is "
+    "divided"
+)
 _SLICES = "from_tensor_slices"
 _DEPTH = 30
 
@@ -162,6 +167,9 @@ def find(context: Context) -> Iterator[Violation]:
         number, index = argument(call, "num_shards", 0), argument(call, "index", 1)
         if number is None or index is None or not use.depends_on(index, "rank", limit=60):
             continue
+        if _is_made_of_a_set(context, call):
+            yield RESTRICTION.at(context, call, _OF_A_SET)
+            continue
         shuffled = _shuffled_before(context, call)
         if shuffled is not None and not _is_sample_to_validate(context, call):
             yield RESTRICTION.at(
@@ -172,6 +180,18 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(shuffled, "each rank shuffles in its own order")],
                 fixes=[_fix(context, shuffled) if _shuffles(context, shuffled) else None],
             )
+
+
+def _is_made_of_a_set(context: Context, shard: ast.Call) -> bool:
+    """Whether a pipeline goes through a set of texts before it is divided."""
+    assert isinstance(shard.func, ast.Attribute)
+    made = context.values.calls(shard.func.value)
+    return (
+        len(made) == 1
+        and context.names.last(made[0].func) == _SLICES
+        and bool(made[0].args)
+        and is_unordered(context, made[0].args[0])
+    )
 
 
 def _fix(context: Context, shuffle: ast.Call) -> Fix | None:
@@ -190,7 +210,11 @@ def _sliced(context: Context) -> Iterator[Violation]:
             _is_stride(context, node) or _is_block(context, node)
         ) or context.facts.rank_tests.may_be_guarded(node):
             continue
-        shuffled = _drawn_order(context, _parts(context, node) or node.value)
+        rows = _parts(context, node) or node.value
+        if is_unordered(context, rows):
+            yield RESTRICTION.at(context, node, _OF_A_SET)
+            continue
+        shuffled = _drawn_order(context, rows)
         if shuffled is not None:
             yield RESTRICTION.at(
                 context,

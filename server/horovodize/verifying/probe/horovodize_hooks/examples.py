@@ -1,8 +1,8 @@
 """The examples that a script trains on, told apart by their bytes.
 
-Keras' own loops: what reaches `Model.train_step`. Loops written by hand: what eager iteration over a `tf.data`
-dataset yields, for each dataset on its own, where a step follows: what is only looked at, as in a validation, is not trained
-on. What a script slices from arrays by itself is not seen here."""
+Keras' own loops: what reaches `Model.train_step`, and `Model.test_step`, which validates. Loops written by hand: what eager
+iteration over a `tf.data` dataset yields, for each dataset on its own, where a step follows: what is only looked at, as in
+a validation, is not trained on. What a script slices from arrays by itself is not seen here."""
 
 from __future__ import annotations
 
@@ -88,12 +88,13 @@ class Examples:
 
     def __init__(self, steps: Callable[[], int] = lambda: 0) -> None:
         self.seconds = 0.0
-        self.keras = Rows()
+        self.keras, self.validated = Rows(), Rows()
         self._steps = steps
         self._datasets: dict[int, Dealt] = {}
 
     def install(self) -> None:
-        Model.make_train_function = self._around_make(Model.make_train_function)
+        Model.make_train_function = self._around_make(Model.make_train_function, "train_step", self.keras)
+        Model.make_test_function = self._around_make(Model.make_test_function, "test_step", self.validated)
         iterator_ops.OwnedIterator.__next__ = self._around_next(iterator_ops.OwnedIterator.__next__)
 
     def report(self) -> dict[str, Any]:
@@ -102,28 +103,31 @@ class Examples:
             dealt.settle(steps)
         return {
             "keras": self.keras.report(),
+            "validated": self.validated.report(),
             "datasets": [(dealt.trained if steps else dealt.looked_at).report() for dealt in every],
         }
 
-    def _around_make(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _around_make(self, original: Callable[..., Any], name: str, rows: Rows) -> Callable[..., Any]:
+        """Around what makes the function of Keras' loop: `rows` are those that the model's method of that name gets."""
+
         @tf.autograph.experimental.do_not_convert
         def note(data: Any) -> None:
             tensors = [tensor for tensor in tf.nest.flatten(data) if tensor is not None]
-            tf.numpy_function(self.keras.note, tensors, [])
+            tf.numpy_function(rows.note, tensors, [])
 
-        def make_train_function(model: Any, force: bool = False) -> Any:
-            if "train_step" not in model.__dict__:
-                step = model.train_step
+        def make(model: Any, force: bool = False) -> Any:
+            if name not in model.__dict__:
+                step = getattr(model, name)
 
-                def train_step(data: Any) -> Any:
+                def noted(data: Any) -> Any:
                     note(data)
                     return step(data)
 
                 # Past Keras' own __setattr__, which would track it.
-                model.__dict__["train_step"] = train_step
+                model.__dict__[name] = noted
             return original(model, force)
 
-        return make_train_function
+        return make
 
     def _around_next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __next__(iterator: Any) -> Any:
