@@ -506,3 +506,29 @@ with tf.Session(config=config) as session:
 def test_a_rate_that_a_session_sets(first: str, inside: str, found: set[str]) -> None:
     text = SESSION.replace("FIRST", first).replace("INSIDE", inside)
     assert codes(text) & {"HVD331", "HVD333"} == found
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("deep = random.random() < 0.5\nif deep:\n    model.add(tf.keras.layers.Dense(3))", {"HVD333"}),
+        ("extra = tf.keras.layers.Dense(3) if np.random.rand() > 0.5 else None", {"HVD333"}),
+        (
+            "deep = hvd.broadcast_object(random.random() < 0.5)\nif deep:\n    model.add(tf.keras.layers.Dense(3))",
+            set(),
+        ),
+        ("if deep:\n    model.add(tf.keras.layers.Dense(3))", set()),
+        ("if random.random() < 0.5:\n    print('a draw')", set()),
+    ],
+)
+def test_layers_by_a_draw(before: str, found: set[str]) -> None:
+    assert fits(before=before) == found
+
+
+def test_names_of_paths_in_a_set() -> None:
+    start = "import pathlib\n"
+    names = "{pathlib.Path(path).parent.name for path in paths}"
+    kept = "numbers = {name: i for i, name in enumerate(NAMES)}"
+    assert fits(before=start + kept.replace("NAMES", names)) == {"HVD333"}
+    assert fits(before=start + kept.replace("NAMES", f"sorted({names})")) == set()
+    assert fits(before=kept.replace("NAMES", "{path.name for path in paths}")) == set()

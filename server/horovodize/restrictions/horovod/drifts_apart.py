@@ -7,9 +7,10 @@ a draw of its own trains another model than the others from there on; no error s
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
 rank answers for itself, and both train on before a broadcast; likewise on what sets which layers are trained, which no
-broadcast sends; on layers, optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws
-for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
-`LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a set.
+broadcast sends; on layers, optimizers, and callbacks that stop or set rates, which are made with numbers that each rank
+draws for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
+`LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a set; on layers that a
+rank's own draw puts into a model.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -225,9 +226,29 @@ def find(context: Context) -> Iterator[Violation]:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
         yield from _of_sets(context)
+        yield from _by_draws(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
+
+
+def _by_draws(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Layers that a model has where a rank's own draw says so: each builds another model. Not what is made in each step."""
+    told = set[ast.AST]()
+    for call in context.syntax.calls:
+        if not (context.names.of(call.func) or "").startswith(_LAYERS) or context.syntax.loops(call):
+            continue
+        for around, _ in context.syntax.conditions(call):
+            if around in told or not answers.is_drawn(around.test):
+                continue
+            told.add(around)
+            yield RESTRICTION.at(
+                context,
+                around.test,
+                f"each rank decides `{context.text(around.test)}` for itself, and builds another model: let rank 0 decide, and "
+                "send it by `hvd.broadcast_object`",
+                related=[context.related(call, "a layer that only some have")],
+            )
 
 
 def _of_sets(context: Context) -> Iterator[Violation]:

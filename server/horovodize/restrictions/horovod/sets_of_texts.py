@@ -96,6 +96,9 @@ def _is_text(context: Context, e: ast.expr) -> bool:
             return not isinstance(e.slice, ast.Slice)
         case ast.Call() if context.is_builtin(e.func, "str"):
             return True
+        case ast.Attribute(attr="name" | "stem" | "suffix"):
+            made = (n for n in ast.walk(e.value) if isinstance(n, ast.Call))
+            return any((context.names.of(c.func) or "").startswith("pathlib.") for c in made)
         case ast.Call(func=ast.Attribute(attr=method)):
             name = context.names.of(e.func)
             return name.startswith("os.path.") if name else method in _TEXTS
