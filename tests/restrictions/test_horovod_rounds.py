@@ -532,3 +532,39 @@ def test_names_of_paths_in_a_set() -> None:
     assert fits(before=start + kept.replace("NAMES", names)) == {"HVD333"}
     assert fits(before=start + kept.replace("NAMES", f"sorted({names})")) == set()
     assert fits(before=kept.replace("NAMES", "{path.name for path in paths}")) == set()
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("sorted(set(kept))[hvd.rank()::hvd.size()]", {"HVD319"}),
+        ("list(set(kept))[hvd.rank()::hvd.size()]", {"HVD319"}),
+        ("sorted(names)[hvd.rank()::hvd.size()]", set()),
+    ],
+)
+def test_shares_of_what_each_rank_splits_off(made: str, found: set[str]) -> None:
+    start = "from sklearn.model_selection import train_test_split\nnames = load()\n"
+    split = "kept, held = train_test_split(names, test_size=0.2MORE)\n"
+    assert fits(before=f"{start}{split.replace('MORE', '')}mine = {made}") == found
+    assert fits(before=f"{start}{split.replace('MORE', ', random_state=3')}mine = {made}") == set()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [
+        ("gpus[0]", {"HVD303"}),
+        ("[gpus[1]]", {"HVD303"}),
+        ("gpus[hvd.local_rank()]", set()),
+        ("gpus[hvd.rank() % 4]", set()),
+        ("gpus", set()),
+        ("others[0]", set()),
+    ],
+)
+def test_the_same_gpu_for_all(chosen: str, found: set[str]) -> None:
+    text = FITS.replace("BEFORE", "others = mine()").replace("AFTER", "")
+    assert codes(text.replace("gpus[hvd.local_rank()]", chosen)) == found
+    if found:
+        alone = text.replace("if gpus:", "if gpus and hvd.size() == 1:").replace(
+            "gpus[hvd.local_rank()]", chosen
+        )
+        assert "HVD303" not in codes(alone)

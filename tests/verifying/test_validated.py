@@ -62,6 +62,8 @@ def test_nothing_is_said_of_what_can_not_be_told() -> None:
     assert said([validating(ROWS), validating(range(1, 41))], *half) == []  # drawn, by each seed others
     uneven = validating(ROWS)
     uneven.report["examples"]["validated"]["rows"]["row 3"] = 3
-    assert said([uneven], *half) == []  # drawn with replacement
+    assert said([uneven], *half) == []  # drawn with replacement, perhaps
+    assert said([uneven, validating(ROWS)], *half) == []  # drawn
+    assert said([uneven, uneven], *half) == [(FEWER.format(10),)]  # tested on some, too
     assert said([validating(ROWS)], *on_ranks(range(50, 60), range(60, 70))) == []  # others each time
     assert said([validating(ROWS)], validating(ROWS[:10])) == []  # on one rank

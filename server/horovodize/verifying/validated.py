@@ -16,7 +16,8 @@ def validates_on_the_same(alone: Sequence[Run], run: Run) -> list[Check]:
     rows, seen = set(had.rows), {row for rank in has for row in rank.rows}
     if run.size == 1 or run.stopped or not rows or not seen or not seen <= rows:
         return []
-    if any(set(one.ranks[0].validated.rows) != rows for one in alone) or not had.is_even:
+    # Each seed the same rows, as often: none is drawn.
+    if any(one.ranks[0].validated.rows != had.rows for one in alone) or not (len(alone) > 1 or had.is_even):
         return []
     # Shares of equally many rows, or of batches: the rest is left out.
     left = max(run.size - 1, len(rows) % (run.size * max(had.batches)))

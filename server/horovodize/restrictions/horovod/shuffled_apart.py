@@ -267,6 +267,16 @@ def _parts(context: Context, node: ast.Subscript) -> ast.expr | None:
 def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
     """What puts rows into an order that each rank draws for itself: on their only way, or in their own place."""
     rows = _in_the_same_order(context, rows)
+    if isinstance(rows, ast.Call) and context.is_builtin(rows.func, "set", "sorted"):
+        while (
+            isinstance(rows, ast.Call)
+            and context.is_builtin(rows.func, "set", "sorted")
+            and len(rows.args) == 1
+        ):
+            rows = rows.args[0]
+        parts = [o.node for o in context.values.origins(rows)]  # each rank has split off others, in any order
+        calls = (c for c in parts if isinstance(c, ast.Call))
+        return next((c for c in calls if _splits(context, c) and _is_drawn(context, c)), None)
     for origin in context.values.origins(rows):
         made = origin.node
         chosen = made.slice if isinstance(made, ast.Subscript) else made
@@ -308,9 +318,12 @@ def _draws_an_order(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "sample" and _is_given(call, "frac"):
         return context.values.callee(call) is None  # rows of a table of pandas
-    return name in _ORDERS or (
-        name == "sklearn.model_selection.train_test_split" and not _is_given(call, "shuffle")
-    )
+    return name in _ORDERS or _splits(context, call)
+
+
+def _splits(context: Context, call: ast.Call) -> bool:
+    name = context.names.of(call.func)
+    return name == "sklearn.model_selection.train_test_split" and not _is_given(call, "shuffle")
 
 
 def _is_given(call: ast.Call, word: str) -> bool:
