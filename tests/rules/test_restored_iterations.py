@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.rules.restored_iterations import STORED
+
 from .pairs import plan_of
 
 PROGRAM = """\
@@ -24,7 +26,7 @@ for x, y in tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4):
     manager.save()
 """
 SCHEDULE = "tf.keras.optimizers.schedules.CosineDecay(0.05, 1000)"
-SAID = "go on with as many ranks as the run had"
+SAID = "count of a rank's steps"
 
 
 def plan(
@@ -149,3 +151,41 @@ def test_a_manager_by_a_count_of_all_ranks_is_left() -> None:
     text = plan_of(source).text
     assert "step.assign_add(hvd.size())" in text
     assert "checkpoint_interval=50)" in text
+
+
+COUNTED = BY_HAND.replace("    manager.save()", "    seen += 1\n    manager.save()")
+
+
+@pytest.mark.parametrize(
+    ("start", "restore", "said"),
+    [
+        ("seen = int(opt.iterations)", "ck.restore(manager.latest_checkpoint)", True),
+        (
+            "seen = opt.iterations.numpy() if manager.latest_checkpoint else 0",
+            "manager.restore_or_initialize()",
+            True,
+        ),
+        ("seen = max(0, int(opt.iterations)) + 1", "manager.restore_or_initialize()", True),
+        (
+            "seen = 0\nif manager.latest_checkpoint:\n    seen = int(opt.iterations)",
+            "manager.restore_or_initialize()",
+            True,
+        ),
+        ("seen = int(opt.iterations)", "pass", False),  # each run begins at 0
+        ("seen = 0", "manager.restore_or_initialize()", False),
+    ],
+)
+def test_it_is_said_of_a_number_that_begins_with_it(start: str, restore: str, said: bool) -> None:
+    plan = plan_of(COUNTED.format(end="seen >= 1000", start=start, restore=restore))
+    assert (
+        "if seen >= 1000 // hvd.size():" in plan.text or "any_rank(seen >= 1000 // hvd.size())" in plan.text
+    )
+    assert sum(note.message == STORED for note in plan.notes) == int(said)
+
+
+def test_such_a_number_is_no_count_of_all_ranks_because_a_checkpoint_is_found_beside() -> None:
+    """It was counted on by size(), and a run that was through took half of the steps again."""
+    start = "last = tf.train.latest_checkpoint('ck')\nseen = int(opt.iterations) if last else 0"
+    plan = plan_of(COUNTED.format(end="seen >= 1000", start=start, restore="manager.restore_or_initialize()"))
+    assert "seen += 1\n" in plan.text
+    assert any(note.message == STORED for note in plan.notes)

@@ -871,3 +871,41 @@ def test_a_count_that_other_loops_go_on_with_stays() -> None:
     )
     text = plan_of(HEAD + source).text
     assert "self.epoch += hvd.size()" not in text
+
+
+LAST_STEP = (
+    "for x in ds:\n    step(x, x)\n    n += 1\n    ck.step.assign(n)\n    if n >= 1000:\n        break\n"
+)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "int(ck.step) if found else 0",
+        "0 if found is None else int(ck.step.numpy())",
+        "max(int(ck.step), 0)",
+        "int(ck.step) or 0",
+    ],
+)
+def test_a_count_that_begins_with_a_kept_one_where_there_is_one(start: str) -> None:
+    """It was told no other's steps, and a run with other ranks went on from a place of its own."""
+    plan = plan_of(f"{HEAD}{KEPT}found = tf.train.latest_checkpoint('d')\nn = {start}\n{LAST_STEP}")
+    assert "    n += hvd.size()\n" in plan.text
+    assert "n >= 1000" in plan.text
+
+
+@pytest.mark.parametrize("start", ["5 if found else 0", "len(found) if found else 0", "0"])
+def test_one_that_begins_with_something_else_is_left(start: str) -> None:
+    plan = plan_of(f"{HEAD}{KEPT}found = names()\nn = {start}\n{LAST_STEP}")
+    assert "    n += 1\n" in plan.text
+
+
+@pytest.mark.parametrize("start", ["int(ck.step)", "int(ck.step) if found else 0"])
+def test_what_is_left_of_a_kept_count_may_be_nothing(start: str) -> None:
+    """One that was through took a step, and turns from there on were told as a rank's."""
+    turns = "for n, x in enumerate(ds.take(1000 - first), first):\n    opt.learning_rate = 0.1 * 0.9 ** n\n    step(x, x)\n"
+    plan = plan_of(
+        f"{HEAD}{KEPT}found = tf.train.latest_checkpoint('d')\nfirst = {start}\n{turns}    ck.step.assign_add(1)\n"
+    )
+    assert "itertools.count(first, hvd.size()), ds.take((1000 - first) // hvd.size())" in plan.text
+    assert "0.1 * 0.9 ** n * hvd.size()" in plan.text

@@ -208,6 +208,8 @@ class AddedNumbers:
 
     def _is_restored(self, start: ast.expr) -> bool:
         """Whether a number is what an earlier run has counted: read from a file, or from a variable that a checkpoint keeps."""
+        if isinstance(start, ast.IfExp):  # its test finds a checkpoint, and need not give its number
+            return any(map(self._is_restored, (start.body, start.orelse)))
         return self._restored.is_restored(start) or (bool(self.kept.numbers) and self._is_kept(start, _DEPTH))
 
     def _is_kept(self, start: ast.expr, depth: int) -> bool:
@@ -216,6 +218,9 @@ class AddedNumbers:
         moved = isinstance(start, ast.BinOp) and isinstance(start.op, (ast.Add, ast.Sub))
         if moved and isinstance(start, ast.BinOp) and isinstance(start.right, ast.Constant):
             start = start.left
+        if depth and isinstance(start, (ast.IfExp, ast.BoolOp)):  # `int(checkpoint.step) if found else 0`
+            parts = start.values if isinstance(start, ast.BoolOp) else [start.body, start.orelse]
+            return any(self._is_kept(e, depth - 1) for e in parts)
         if depth == 0 or not isinstance(start, (ast.Name, ast.Attribute, ast.Call)):
             return False
         if not set(self.kept.numbers).isdisjoint(self.values.calls(start)):
@@ -224,6 +229,8 @@ class AddedNumbers:
             callee = self.values.callee(start)
             read = within(self.module.names.last(start.func), start)
             given = [read] if read is not None else []
+            if self.module.scopes.is_builtin(start.func) and self.module.names.last(start.func) == "max":
+                given = start.args  # `max(int(checkpoint.step), 0)`
             given = self.values.returned(callee) if isinstance(callee, FUNCTIONS) else given
             return any(self._is_kept(e, depth - 1) for e in given)
         if isinstance(start, ast.Name):

@@ -38,6 +38,7 @@ _GRAPHS = (
     CounterKind.ITERATIONS,
     CounterKind.VARIABLE,
 )  # begin with 0, and are read
+_OF_TENSORFLOW = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
 
 
 class Counters:
@@ -153,6 +154,17 @@ class Counters:
         found += [*self._added_to_by_statements(), *self._records.all]
         return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
 
+    @property
+    def begun_by_others(self) -> Iterator[tuple[Counter, ast.expr]]:
+        """(a number that is added to, what TensorFlow counts and it begins with): `step = int(optimizer.iterations)`."""
+        counters = (
+            c for c in dict.fromkeys(self._added_to_by_statements()) if c is not None and not c.stored
+        )
+        for c in counters:
+            for start in c.starts:
+                of_tensorflow = (e for e, begun in self.reads(start) if begun.kind in _OF_TENSORFLOW)
+                yield from ((c, e) for e in of_tensorflow)
+
     @cached_property
     def begun_by_products(self) -> list[Counter]:
         """The numbers that begin with a product, and are no checkpoint's: `step = epoch * steps`."""
@@ -260,6 +272,10 @@ class Counters:
                         yield from self._read(value, known, depth - 1)
                 else:
                     yield from self._of_variables(e, known, depth)
+            case ast.IfExp(body=body, orelse=other):  # `int(checkpoint.step) if found else 0`
+                cases = [e for e in (body, other) if not _is_zero(e)]
+                found = [c for e in cases for c in self._read(e, known, depth - 1)]
+                yield from found if all(c is not None and c.kind in _GRAPHS for c in found) else [None]
             case ast.NamedExpr(target=target):  # `(n := n + 1) % 100`
                 yield from self._of_bindings([], self._numbers.key(target), known, depth)
             case ast.Call():
@@ -343,6 +359,8 @@ class Counters:
             yield from self._of_returned(call, (), known, depth)
         elif call in self._next_numbers:
             yield self._next_numbers[call]
+        elif self.graph_counts.reads_of_estimator(call):
+            yield self._global_step
         elif (variable := self._added_to(call)) is not None:
             yield from self._read(variable, known, depth - 1)
         else:
@@ -361,6 +379,9 @@ class Counters:
 
     def _of_item(self, e: ast.Subscript, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         """`results[1]` of what a run fetched, or of what a function returned or yielded."""
+        if self.graph_counts.is_evaluated_step(e):
+            yield self._global_step
+            return
         entries = self.yielded.item(e)
         if entries is not None:
             for entry in entries:
@@ -516,8 +537,11 @@ def _is_added_to_layer(made: ast.Call) -> bool:
 
 def _is_none_yet(b: Binding) -> bool:
     """`step = 0` before `_, step = session.run([train, global_step])`: the count before the first step."""
-    value = b.value if b.kind == "assign" and not b.path else None
-    return isinstance(value, ast.Constant) and type(value.value) is int and value.value == 0
+    return b.kind == "assign" and not b.path and _is_zero(b.value)
+
+
+def _is_zero(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Constant) and type(e.value) is int and e.value == 0
 
 
 def _counted(e: ast.expr) -> ast.expr:

@@ -41,6 +41,27 @@ class GraphCounts:
             if e is not None and not says_none(e):
                 yield e
 
+    def reads_of_estimator(self, call: ast.Call) -> bool:
+        """`estimator.get_variable_value("global_step")`: what an Estimator's training has counted."""
+        is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "get_variable_value"
+        return is_method and bool(self.sites.estimators and call.args) and self._names_step(call.args[0])
+
+    def is_evaluated_step(self, e: ast.Subscript) -> bool:
+        """`estimator.evaluate(input_fn)["global_step"]`, also by a name."""
+        if not self.sites.estimators or not self._names_step(e.slice):
+            return False
+        known = self.sites.read_estimators
+        made = [o.call for o in self.module.values.origins(e.value) if o.call is not None and not o.path]
+        evaluated = [
+            c.func.value for c in made if isinstance(c.func, ast.Attribute) and c.func.attr == "evaluate"
+        ]
+        by = [c for holder in evaluated for c in self.module.values.calls(holder)]
+        return bool(made) and len(evaluated) == len(made) and any(map(known.makes_estimator, by))
+
+    def _names_step(self, e: ast.expr) -> bool:
+        is_text = isinstance(e, ast.Constant) and e.value == "global_step"
+        return is_text or (self.module.names.of(e) or "").endswith("GraphKeys.GLOBAL_STEP")
+
     @cached_property
     def global_step_variables(self) -> set[ast.Call]:
         """The calls that make the variables which are global steps."""

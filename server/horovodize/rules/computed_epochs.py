@@ -25,7 +25,9 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
     """`optimizer.iterations // steps_per_epoch`, where the steps of an epoch are still those of one process."""
     counter = counted.of(draft, ratio.left)
     kinds = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
-    if counter is None or counter.kind not in kinds or not counted.is_whole(draft, ratio.right):
+    if counter is None or not counted.is_whole(draft, ratio.right):
+        return
+    if counter.kind not in kinds and not any(counter is c for c, _ in draft.facts.counters.begun_by_others):
         return
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return

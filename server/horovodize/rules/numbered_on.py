@@ -101,6 +101,12 @@ def _last(draft: Draft, stop: ast.expr) -> str:
     return f"({text}) - 1" if needs_parentheses(stop) else f"{text} - 1"
 
 
+def _goes_on(draft: Draft, start: ast.expr) -> bool:
+    """Whether a number stands for steps taken before: in a file or a checkpoint, or written out."""
+    counters = draft.facts.counters
+    return is_restored(draft, start) or counters.stored_in(start) is not None or counters.later.is_one(start)
+
+
 def count_all(draft: Draft) -> None:
     """Lets what `enumerate` numbers on from a number of steps taken before count the steps of all ranks."""
     for driver in feeding(draft).drivers:
@@ -112,7 +118,7 @@ def count_all(draft: Draft) -> None:
         start = argument(call, "start", 1 if isinstance(call.func, ast.Name) else 0)
         if start is None or not counted.is_divided(draft, driver):
             continue
-        if not is_restored(draft, start) and not draft.facts.counters.later.is_one(start):
+        if not _goes_on(draft, start):
             continue
         edits = _zipped(draft, call, data, start) if not draft.drive.in_traced(loop) else None
         if edits is None:

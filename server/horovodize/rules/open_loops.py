@@ -8,14 +8,12 @@ from horovodize.catalogue import is_hook
 from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.facts.exits import exits, tests
-from horovodize.facts.kept import RESTORING
 from horovodize.facts.one_turn import OneTurn
-from horovodize.rules import cursors, loop_exits, resume, strong
+from horovodize.rules import cursors, loop_exits, restored_iterations, resume, strong
 from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ends_loop
 from horovodize.rules.ranges import EVERYTHING, counts_ranks
-from horovodize.rules.restored_iterations import STORED
 from horovodize.rules.shares import change_count, counts_a_share, feeding, is_none
 from horovodize.source.nodes import names_in
 from horovodize.summary.comparisons import faced
@@ -130,10 +128,8 @@ def _divide_turns(draft: Draft, driver: Driver, loop: ast.While) -> None:
 
 def _tell_restored(draft: Draft, loop: ast.While, ends: list[ast.expr]) -> None:
     """Says that what TensorFlow counts is a rank's steps, where a loop ends by it and a checkpoint gives it back."""
-    if not draft.sites.method_calls(*RESTORING):
-        return
-    if any(counts_ranks(draft, end) for end in ends):
-        draft.note(draft.loop_rule, loop, STORED)
+    if restored_iterations.goes_on(draft) and any(counts_ranks(draft, end) for end in ends):
+        draft.note(draft.loop_rule, loop, restored_iterations.STORED)
 
 
 def _adds_up(draft: Draft, driver: Driver, e: ast.expr) -> bool:

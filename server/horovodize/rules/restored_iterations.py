@@ -10,19 +10,33 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import ITERATIONS, Counter, CounterKind
+from horovodize.facts.kept import RESTORING
 from horovodize.rules import counted, restoring
 from horovodize.rules.decisions import Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.strong import Scaling, scaling, sites_of
-from horovodize.summary.syntax import argument
+from horovodize.summary.estimators import RUN_CONFIG
+from horovodize.summary.syntax import argument, says_none
 
 STORED = "this goes on from a count of a rank's steps: go on with as many ranks as the run had that saved the checkpoint"
+RESUMED = (
+    "the last step counts those of earlier runs, too: a checkpoint of a run with another number of ranks has counted other "
+    "steps"
+)
 _WHAT = "Go on where the schedule was, on any number of ranks"
 _WHY = "An optimizer counts a rank's steps, so with other ranks its rate would go on from another place of the schedule."
 _SAID = (
     "the rate of this optimizer goes by its own count of a rank's steps, which is kept here: go on with as many ranks as the "
     "run had that saved the checkpoint"
 )
+
+
+_OF_GRAPH = (
+    "this schedule goes by the global step, which counts a rank's steps and goes on in a later run: go on with as many ranks "
+    "as the run had that saved the checkpoint"
+)
+_RANKS = "go on with as many ranks as"
+_FOLDERS = ("checkpoint_dir", "checkpoint_filename_with_path", "model_dir")
 
 
 def apply(draft: Draft) -> None:
@@ -50,9 +64,39 @@ def apply(draft: Draft) -> None:
                 draft.note("G6", kept, _SAID)
 
 
+def tell_of_graphs(draft: Draft) -> None:
+    """Says that a graph's schedule goes by a rank's steps, where a later run goes on from those and nothing else says it."""
+    if (
+        not draft.in_graph
+        or not goes_on(draft)
+        or any(n.message == RESUMED or _RANKS in n.message for n in draft.notes)
+    ):
+        return
+    for call in draft.syntax.calls:
+        if draft.was(call, Scheduled):
+            draft.note("C4", call, _OF_GRAPH)
+            return
+
+
+def goes_on(draft: Draft) -> bool:
+    """Whether a session goes on from a checkpoint, or an Estimator does."""
+    if draft.sites.method_calls(*RESTORING):
+        return True
+    known = draft.sites.read_estimators.constructions
+    made = [*known, *draft.module.calls_of(RUN_CONFIG)]
+    if draft.sites.estimators and (not known or any(len(c.args) > 1 for c in made)):
+        return True  # perhaps with a directory
+    given = [k for c in draft.syntax.calls for k in c.keywords if k.arg in _FOLDERS]
+    sessions = (c for c in draft.syntax.calls if draft.names.last(c.func) == "MonitoredTrainingSession")
+    folders = [k.value for k in given] + [c.args[2] for c in sessions if len(c.args) > 2]
+    return any(not says_none(e) for e in folders)
+
+
 def tell(draft: Draft, rule: str, at: ast.AST, number: ast.expr) -> None:
     """Says that a number is a rank's steps, where training ends or begins by it and a checkpoint gives it back."""
     counter = draft.facts.counters.of(number)
+    if counter is not None and counter.kind is CounterKind.GLOBAL_STEP and goes_on(draft):
+        draft.note(rule, at, STORED)
     if counter is None or counter.kind is not CounterKind.ITERATIONS:
         return
     if not draft.facts.kept.restored and not _comes_with_model(draft, number):
@@ -96,4 +140,4 @@ def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
     return tests[0] == tests[1] and draft.was(places[0], Strided) and counted.is_by_step(draft, places[0])
 
 
-__all__ = ["STORED", "apply", "tell"]
+__all__ = ["RESUMED", "STORED", "apply", "goes_on", "tell", "tell_of_graphs"]

@@ -25,7 +25,8 @@ After          while int(checkpoint.step) < 1000:
 Leaves alone   Epochs. Counters that no checkpoint keeps: what they are compared with is divided (G4, G5).
                What TensorFlow itself counts (a graph's global step, an optimizer's iterations) counts a rank's steps: it is
                said where a loop goes on from it, or a schedule. Where the checkpoint keeps a count of the program's own
-               beside, an optimizer with a schedule has its count set by that, for any number of ranks.
+               beside, an optimizer with a schedule has its count set by that, for any number of ranks. A rate that comes back
+               with an optimizer is that of as many ranks as saved it, which is said; all ranks go on with rank 0's.
 Asks           Where a checkpoint keeps an iterator over shuffled rows: its buffer is of rank 0's.
 Source         Beyond the seed.
 """
@@ -49,6 +50,7 @@ from horovodize.rules import (
     lengths_beside_counts,
     rate_reads,
     read_before,
+    restored_iterations,
     restoring,
     steered,
     told,
@@ -110,6 +112,10 @@ def apply(draft: Draft) -> None:
             epoch_ends.count_whole(draft, counter)
         elif any(counted.is_divided(draft, d) for d in counter.drivers):
             draft.note("G6", counter.advances[0], _NOT_ALIKE)
+    is_said = any(n.message == restored_iterations.STORED for n in draft.notes)
+    for counter, begun in draft.facts.counters.begun_by_others:
+        if not is_said and counted.counts_share(draft, counter):
+            restored_iterations.tell(draft, "G6", begun, begun)
     for kept in draft.facts.kept.all:
         if _waits_in_a_buffer(draft, kept) and draft.once("kept iterator", kept):
             draft.ask("G6", kept, _ITERATORS, _WHY, _BUFFERS)

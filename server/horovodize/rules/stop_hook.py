@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules import restored_iterations
 from horovodize.rules.decisions import Fewer
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
@@ -22,10 +23,6 @@ from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import argument
 
 _WHY = "Every step averages size() batches, so 1/size() of the steps see as many examples."
-_RESUMED = (
-    "the last step counts those of earlier runs, too: a checkpoint of a run with another number of ranks has counted other "
-    "steps"
-)
 
 
 def apply(draft: Draft) -> None:
@@ -41,8 +38,8 @@ def apply(draft: Draft) -> None:
             if change_count(draft, "M3", count, why=_WHY):
                 for driver in filter(_ends_with_session, feeding(draft).drivers):
                     draft.decide(driver.loop, Fewer("M3"))
-                if parameter == "last_step" and _resumes(draft):
-                    draft.note("M3", count, _RESUMED)
+                if parameter == "last_step" and restored_iterations.goes_on(draft):
+                    draft.note("M3", count, restored_iterations.RESUMED)
 
 
 def _ends_with_session(driver: Driver) -> bool:
@@ -50,15 +47,6 @@ def _ends_with_session(driver: Driver) -> bool:
     test = driver.loop.test if isinstance(driver.loop, ast.While) else None
     return test is not None and any(
         isinstance(n, ast.Attribute) and n.attr == "should_stop" for n in ast.walk(test)
-    )
-
-
-def _resumes(draft: Draft) -> bool:
-    """Whether some session starts from a checkpoint, or an Estimator does."""
-    return bool(draft.sites.estimators) or any(
-        k.arg in ("checkpoint_dir", "checkpoint_filename_with_path") and not is_none(k.value)
-        for c in draft.syntax.calls
-        for k in c.keywords
     )
 
 
