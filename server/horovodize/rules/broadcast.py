@@ -54,6 +54,7 @@ from horovodize.rules import (
     keras_session,
     layer_state,
     memories,
+    restored_rates,
     statistics,
     steering_flags,
 )
@@ -177,7 +178,10 @@ def _collect(
         for expression in variables:
             block.variables |= variable_texts(draft, expression, place)
         if optimizer is not None:
-            block.optimizers[optimizer_text(draft, optimizer, place)] = None
+            state = optimizer_text(draft, optimizer, place)
+            if restored_rates.is_sent(draft, optimizer):
+                state = f"[*{state}, {state.rpartition('.')[0]}.learning_rate]"
+            block.optimizers[state] = None
         elif of_model:
             model = next(iter(block.variables), "").removesuffix(".variables")
             block.optimizers[f"{model}.optimizer.{variables_of_optimizer(draft)}"] = None

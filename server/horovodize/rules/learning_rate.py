@@ -40,6 +40,7 @@ from horovodize.rules import (
     rates_alike,
     rates_by_step,
     restored_iterations,
+    restored_rates,
     resume,
     rows_by_global_step,
     same_rows,
@@ -98,6 +99,9 @@ def apply(draft: Draft) -> None:
     first_batches.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
     restored_iterations.apply(draft)
+    restored_iterations.tell_of_graphs(draft)
+    restored_rates.agree_before_fits(draft)
+    restored_rates.tell(draft, (s for n in _settings(draft) if (s := _set_rate(draft, n)) is not None))
 
 
 def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
