@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.rules.restored_iterations import STORED
+
 from .pairs import changes, check, doubts, only, plan_of, refused, untouched
 
 WAIT = "    waiting.run(hvd.allreduce(tf.random_uniform([]), name='saved'))"
@@ -620,3 +622,84 @@ def test_what_an_evaluation_takes_by_it_too_stays_whole(used: str) -> None:
     assert ".shard(" not in plan.text
     assert "AdamOptimizer(0.1)" in plan.text
     assert any("it can't be seen what this input function gives" in n.message for n in plan.notes)
+
+
+COUNTING = """\
+import tensorflow.compat.v1 as tf
+def model_fn(features, labels, mode):
+    loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features, 1))
+    op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=op)
+def rows():
+    return tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(8)
+est = tf.estimator.Estimator(model_fn, model_dir="m")
+"""
+
+
+@pytest.mark.parametrize(
+    ("rounds", "divided"),
+    [
+        (
+            "n = 0\nwhile n < 900:\n    est.train(rows, steps=30)\n    n = est.get_variable_value('global_step')\n",
+            "while n < max(1, 900 // hvd.size()):",
+        ),
+        (
+            "for _ in range(9):\n    est.train(rows, steps=30)\n"
+            "    if est.get_variable_value(tf.GraphKeys.GLOBAL_STEP) >= 900:\n        break\n",
+            ">= max(1, 900 // hvd.size())",
+        ),
+        (
+            "for _ in range(9):\n    est.train(rows, steps=30)\n    found = est.evaluate(held, steps=2)\n"
+            "    if found['global_step'] >= 900:\n        break\n",
+            ">= max(1, 900 // hvd.size())",
+        ),
+    ],
+)
+def test_what_an_estimator_has_counted_is_a_ranks_steps(rounds: str, divided: str) -> None:
+    """Compared with those of one process, size() times as many rounds were trained."""
+    plan = plan_of(COUNTING + rounds)
+    assert divided in plan.text
+    assert any(n.message == STORED for n in plan.notes)
+    assert not doubts(plan, "E1")
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "found['loss'] >= 900",
+        "found['steps'] >= 900",
+        "other.evaluate(rows)['global_step'] >= 900",
+        "est.get_variable_value('beta') >= 900",
+    ],
+)
+def test_other_numbers_of_an_estimator_are_left(left: str) -> None:
+    measured = "for _ in range(9):\n    est.train(rows, steps=30)\n    found = est.evaluate(held, steps=2)\n"
+    rounds = f"{measured}    if {left}:\n        break\n"
+    plan = plan_of(f"import other\n{COUNTING}{rounds}")
+    assert "900 // hvd.size()" not in plan.text
+
+
+@pytest.mark.parametrize(
+    ("start", "asked"),
+    [
+        ("n = est.get_variable_value('global_step')", True),
+        ("found = tf.train.latest_checkpoint('m')\nn = int(found.split('-')[-1]) if found else 0", True),
+        ("n = int(est.latest_checkpoint().split('-')[-1])", True),
+        ("n = int(settings['first'])", False),
+        ("n = est.get_variable_value('beta')", False),
+    ],
+)
+def test_steps_of_an_earlier_run_are_asked_about(start: str, asked: bool) -> None:
+    plan = plan_of(f"{COUNTING}{start}\nfor _ in range(n // 30, 9):\n    est.train(rows, steps=30)\n")
+    assert bool(doubts(plan, "E1")) is asked
+
+
+def test_a_schedule_of_a_run_that_goes_on_counts_a_ranks_steps() -> None:
+    decayed = COUNTING.replace(
+        "(0.1)", "(tf.train.exponential_decay(0.1, tf.train.get_global_step(), 100, 0.9))"
+    )
+    training = "est.train(rows, steps=300)\n"
+    assert any("goes by the global step" in n.message for n in plan_of(decayed + training).notes)
+    assert not any("goes by the global step" in n.message for n in plan_of(COUNTING + training).notes)
+    elsewhere = decayed.replace(', model_dir="m"', "")
+    assert not any("goes by the global step" in n.message for n in plan_of(elsewhere + training).notes)

@@ -16,7 +16,8 @@ Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own
 Refuses        Training that can't be found, a class of your own derived from Estimator, a model function of another file, a
                train op that no `minimize` makes, a Keras optimizer, hooks that stop one rank alone (HVD006). See HVD202 for
                `train_and_evaluate`, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of `tf.train`.
-Asks           A `RunConfig` that comes from elsewhere: its session config is replaced.
+Asks           A `RunConfig` that comes from elsewhere: its session config is replaced. A number of steps that an earlier run's
+               checkpoint gives and that this one goes on from: it is rank 0's, and counts a rank's steps.
 Source         Seed, Estimator variant, assignments and expression statements. Errata: the seed appends the broadcast hook to
                the user's list, leaves `steps` as they are, and every rank saves into the same `model_dir`.
 """
@@ -26,7 +27,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import estimator_input
+from horovodize.rules import estimator_input, estimator_steps
 from horovodize.rules.checkpoint_reading import wait_before_reading
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, stop_together
@@ -47,8 +48,9 @@ _WHY_STEPS = "Every step averages size() batches, so 1/size() of the steps see a
 _WHAT_CONFIG = "Show the Estimator's sessions the GPU of its process only"
 _WHY_CONFIG = "A session takes all GPUs that it sees; each process is shown the one of its local rank."
 _FINISHED = (
-    "rank 0 alone finds a checkpoint in the model's directory: where that has reached `max_steps` already, rank 0 trains no "
-    "more, and the others end with an error; use an empty directory, or `steps`"
+    "rank 0 alone finds a checkpoint in the model's directory, which counts a rank's steps: go on with as many ranks as saved "
+    "it; where it has reached `max_steps` already, rank 0 trains no more, and the others end with an error: use an empty "
+    "directory, or `steps`"
 )
 _AVERAGE = (
     "its gradients have to be averaged over the ranks, by an optimizer of `tf.train` and its `minimize`"
@@ -94,6 +96,7 @@ def apply(draft: Draft) -> None:
         for training in known.trainings:
             _divide_steps(draft, training)
         estimator_input.divide(draft, known)
+        estimator_steps.ask(draft, known.trainings)
 
 
 # ---------------------------------------------------------------------- construction
