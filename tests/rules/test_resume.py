@@ -909,3 +909,25 @@ def test_what_is_left_of_a_kept_count_may_be_nothing(start: str) -> None:
     )
     assert "itertools.count(first, hvd.size()), ds.take((1000 - first) // hvd.size())" in plan.text
     assert "0.1 * 0.9 ** n * hvd.size()" in plan.text
+
+
+@pytest.mark.parametrize(
+    ("start", "goes_on"),
+    [
+        ("args.first", True),
+        ("int(args.first)", True),
+        ("flags.FLAGS.first", True),
+        ("int(sys.argv[1]) if len(sys.argv) > 1 else 0", True),
+        ("0", False),
+        ("len(args.names)", False),
+        ("args.first * 2", False),  # made of it: it needn't be a step
+    ],
+)
+def test_a_count_that_begins_where_the_program_is_told(start: str, goes_on: bool) -> None:
+    """The user reads it off a file that the program named: the steps of any number of ranks."""
+    told = "import argparse, sys\nfrom absl import flags\nargs = argparse.ArgumentParser().parse_args()\n"
+    steps = "while n < 1000:\n    opt.learning_rate = 0.1 * 0.9 ** n\n    step(*next(batches))\n    n += 1\n"
+    text = plan_of(f"{HEAD}{told}n = {start}\n{steps}    model.save_weights('w-%d' % n)\n").text
+    assert ("    n += hvd.size()\n" in text) is goes_on
+    assert ("0.1 * 0.9 ** n * hvd.size()" in text) is goes_on
+    assert ("while n < 1000:" in text) is goes_on

@@ -207,10 +207,15 @@ class AddedNumbers:
                 yield from (*call.args, *(k.value for k in call.keywords))
 
     def _is_restored(self, start: ast.expr) -> bool:
-        """Whether a number is what an earlier run has counted: read from a file, or from a variable that a checkpoint keeps."""
+        """Whether a number is what an earlier run has counted: read from a file, or from a variable that a checkpoint keeps, or
+        told where the program is started."""
         if isinstance(start, ast.IfExp):  # its test finds a checkpoint, and need not give its number
             return any(map(self._is_restored, (start.body, start.orelse)))
-        return self._restored.is_restored(start) or (bool(self.kept.numbers) and self._is_kept(start, _DEPTH))
+        return (
+            self._restored.is_restored(start)
+            or self._restored.is_told(start)
+            or (bool(self.kept.numbers) and self._is_kept(start, _DEPTH))
+        )
 
     def _is_kept(self, start: ast.expr, depth: int) -> bool:
         """Whether a number is the one that a checkpoint keeps, `int(checkpoint.step)`, or the one after it; not what is
