@@ -109,3 +109,30 @@ def test_a_list_is_found_behind_a_large_model() -> None:
         "    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
     )
     assert 'names = [n for n in hvd.broadcast_object(os.listdir("d"))]\n' in plan_of(source).text
+
+
+NEWEST = """\
+{head}import os
+first, files = 0, os.listdir({folder})
+if files:
+    newest = max(files)
+    first = int(newest.split("-")[-1])
+    {restore}
+it = iter(tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4))
+for n in range(first, 1000):
+    step(*next(it))
+"""
+
+
+@pytest.mark.parametrize("folder", ["'.'", "'ck'", "args.folder"])
+def test_the_newest_checkpoint_is_each_hosts_own_and_the_step_in_its_name_rank_0s(folder: str) -> None:
+    """Given rank 0's list, ranks on other hosts looked for files that they don't have."""
+    restore = "model.load_weights(os.path.join('.', newest))"
+    text = plan_of(NEWEST.format(head=TAPE, folder=folder, restore=restore)).text
+    assert f"os.listdir({folder})\n" in text
+    assert "first = hvd.broadcast_object(first)\nfor n in range(first, 1000, hvd.size()):" in text
+
+
+def test_files_of_rows_are_in_rank_0s_order_beside_a_checkpoint_of_one_name() -> None:
+    beside = FIT.replace("model.fit", "model.load_weights('w.h5')\nmodel.fit").format("names = os.listdir('data')")
+    assert "(os.listdir('data'))" in plan_of(beside).text

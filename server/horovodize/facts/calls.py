@@ -312,7 +312,7 @@ class Calls:
             and (lists or self.written.reads(paths[0]))
             and not name.startswith("tensorflow.train.")
         )
-        if not plain or any(self.written.may_differ(p) for p in paths):
+        if not plain or any(self.written.may_differ(p) for p in paths) or self.written.finds_checkpoint(call):
             step.varies(Source.FILES, call)
 
     def _by_name(self, step: Step, call: ast.Call, func: ast.Name, item: Item) -> None:

@@ -61,7 +61,9 @@ _GIVEN_WHAT_FIRST = (
 _PARSERS = ("ArgumentParser", "OptionParser", "ArgParser", "add_argument", "add_option")
 _FOLDER_MAKERS = ("makedirs", "mkdir", "MakeDirs", "MkDir")
 _NOWHERE = ("dump", "imshow", "show")  # into an open file, into a window
+_RESTORERS = ("load_weights", "load_model", "restore")
 _LIMIT = 80
+_FAR = 400
 _PUT_IN = re.compile(r"\{[^{}]*\}|%[-0-9.]*[a-z]")  # `{epoch:02d}`, `%04d`
 
 
@@ -80,6 +82,15 @@ class Written:
         return bool(self._written_as(path)) or any(
             _OF_A_RUN.search(text) for text in (*strings, ast.unparse(path))
         )
+
+    def finds_checkpoint(self, call: ast.Call) -> bool:
+        """Whether weights are read from a file that a call has found: `model.load_weights(max(os.listdir(".")))`."""
+        return call in self._behind_restores
+
+    @cached_property
+    def _behind_restores(self) -> set[ast.AST]:
+        calls = (c for name in _RESTORERS for c in self.module.calls_called(name))
+        return set(self.module.values.depends([a for c in calls for a in c.args], _FAR))
 
     def _matches(self, pattern: str, read: ast.AST) -> bool:
         """Whether a pattern finds files that an earlier run of the program has written: `ep-*.npz` those of

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from horovodize.facts.kept import RESTORING
 from horovodize.plan import Decision
 from horovodize.rules.any_rank_test import can_agree
 from horovodize.rules.decisions import Agreed, Shared
@@ -30,6 +31,7 @@ _LISTS = (
 _ITERATORS = ("os.walk", "glob.iglob")
 _METHODS = ("iterdir", "rglob")  # of paths, as `glob` is
 _SORTING = ("sorted", "natsorted", "sort", "argsort", "sort_values", "humansorted", "lexsort")
+_RESTORING = ("load_model", "load_weights", *RESTORING)
 _ADDING = ("append", "extend", "insert")
 _LIMIT = (
     20_000  # nodes, each looked at once: what loops read may lead to all of a model before it leads to a list
@@ -51,6 +53,7 @@ def keep_order(draft: Draft) -> None:
         return
     ordered = {n for call in draft.syntax.calls if _sorts(draft, call) for n in _made_of(draft, _given(call))}
     trained = _made_of(draft, _trained_on(draft))
+    listing -= _made_of(draft, _restored_from(draft))  # another host has no such file, or an older one
     for call in draft.syntax.calls:  # in the order of the text
         if call not in listing or call in ordered or call not in trained or draft.was(call, Agreed):
             continue
@@ -72,6 +75,12 @@ def _listing(draft: Draft) -> Iterator[ast.Call]:
             (draft.names.of(c.func) or "").startswith("pathlib.") for c in made
         ):
             yield call
+
+
+def _restored_from(draft: Draft) -> Iterator[ast.expr]:
+    """The paths of checkpoints that are read: `model.load_weights(newest)`."""
+    for call in draft.sites.method_calls(*_RESTORING):
+        yield from call.args
 
 
 def _sorts(draft: Draft, call: ast.Call) -> bool:
