@@ -931,3 +931,22 @@ def test_a_count_that_begins_where_the_program_is_told(start: str, goes_on: bool
     assert ("    n += hvd.size()\n" in text) is goes_on
     assert ("0.1 * 0.9 ** n * hvd.size()" in text) is goes_on
     assert ("while n < 1000:" in text) is goes_on
+
+
+@pytest.mark.parametrize(
+    ("loop", "after"),
+    [
+        (
+            "for e in range(int(ck.save_counter), 9):",
+            "for e in range(hvd.broadcast_object(int(ck.save_counter)), 9):",
+        ),
+        ("while int(ck.save_counter) < 9:", "while hvd.broadcast_object(int(ck.save_counter) < 9):"),
+        (
+            "first = ck.save_counter.numpy()\nfor e in range(first, 9):",
+            "first = hvd.broadcast_object(first)\nfor e in range(first, 9):",
+        ),
+    ],
+)
+def test_how_often_was_saved_is_rank_0s_which_alone_saves(loop: str, after: str) -> None:
+    epoch = "    for x in tf.data.Dataset.from_tensor_slices(a).batch(4):\n        step(x, x)\n    ck.save('d/ck')\n"
+    assert after in plan_of(f"{HEAD}{KEPT}{loop}\n{epoch}").text

@@ -135,7 +135,10 @@ METHODS: Mapping[str, Source] = {
     **_all(Source.CHANCE, "getrandbits randint randrange rvs"),
 }  # fmt: skip
 ATTRIBUTES: Mapping[str, Source] = {
-    **_all(Source.FILES, "latest_checkpoint checkpoints model_checkpoint_path all_model_checkpoint_paths"),
+    **_all(
+        Source.FILES,
+        "latest_checkpoint checkpoints model_checkpoint_path all_model_checkpoint_paths save_counter",
+    ),
     **_all(Source.ROWS, "history"),
 }
 # Environment variables that launchers set for each process, or that hosts have of their own.

@@ -90,10 +90,12 @@ def agree(
         return
     if draft.in_sessions:
         draft.session_config(draft.sites.any_v1)
-    any_rank = draft.helper("any_rank")
+    # rank 0 alone saves, so the others' count stays where it is
+    counts_saves = any(isinstance(n, ast.Attribute) and n.attr == "save_counter" for n in ast.walk(test))
+    any_rank = from_root(draft) if counts_saves else draft.helper("any_rank")
     is_plain = isinstance(test, (ast.Name, ast.Attribute, ast.Call))
     opening, closing = ("", "") if is_plain else ("(", ")")
-    around = (f"not {any_rank}(not {opening}", f"{closing})") if of_all else (f"{any_rank}(", ")")
+    around = (f"not {any_rank}(not {opening}", f"{closing})") if of_all and not counts_saves else (f"{any_rank}(", ")")
     edits = Edit.around(draft.module.span(test), *around)
     draft.change(
         rule,
