@@ -142,3 +142,11 @@ def test_it_is_not_said_where_a_callback_sets_the_rate_of_each_epoch() -> None:
     scheduled = "model.fit(x, y, callbacks=[tf.keras.callbacks.LearningRateScheduler({})])\n"
     assert not by_fit(fit=scheduled.format("lambda epoch: 0.1 * 0.9 ** epoch"))[1]
     assert by_fit(fit=scheduled.format("lambda epoch, rate: rate * 0.9"))[1]
+
+
+def test_optimizers_that_are_none_of_keras_have_no_such_rate() -> None:
+    old = "tf.compat.v1.train.AdamOptimizer(0.01)"
+    start = f"{MADE}opt = {old}\nck = tf.train.Checkpoint(model=model, opt=opt)\nck.restore('ck/1')\n"
+    steps = "".join(f"    {line}\n" for line in STEP.splitlines())
+    text = plan_of(f"{TF}{start}for x in tf.data.Dataset.from_tensor_slices(a).batch(4):\n{steps}").text
+    assert "opt.learning_rate" not in text

@@ -16,7 +16,7 @@ from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.number_settings import Setting
-from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
+from horovodize.rules.optimizers import KERAS_OPTIMIZER, Trained, rate_argument, trained_optimizers
 from horovodize.rules.schedule import is_schedule
 from horovodize.rules.strong import Scaling, scaling, sites_of
 from horovodize.summary.sites import Fit
@@ -90,10 +90,10 @@ def _names_hdf5(draft: Draft, call: ast.Call) -> bool:
 
 
 def _has_number(draft: Draft, trained: Trained) -> bool:
-    if trained.string is not None:
-        return True
-    rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
-    return trained.call is not None and (rate is None or _is_number(draft, rate))
+    if trained.call is None or KERAS_OPTIMIZER not in draft.values.made_by(trained.call):
+        return trained.string is not None  # others have no `learning_rate`
+    rate = rate_argument(trained.call, trained.class_name)
+    return rate is None or _is_number(draft, rate)
 
 
 def _is_scheduled(draft: Draft) -> bool:
