@@ -5,6 +5,8 @@ What it does   `rate` becomes `rate * hvd.size()`: the keyword, the first positi
                (`optimizer.learning_rate = 0.01`, `K.set_value(model.optimizer.lr, 0.01)`) are scaled where they are set.
                A rate that goes by a count of steps is told those of all ranks (`0.99 ** (step * hvd.size())`); one that goes
                on from its last value with each step changes as size() steps did (`rate *= 0.99 ** hvd.size()`).
+               An optimizer's rate that is written to a file from which a later run reads its own is divided there: the file
+               holds the rate of one process.
                Where variables are updated by hand (`w.assign_sub(rate * gradient)`), the rate is scaled there.
 Why            A step averages the gradients of size() batches, so the batch is size() times larger. A larger rate from step
                0 on can hurt: `hvd.callbacks.LearningRateWarmupCallback` starts small.
@@ -48,6 +50,7 @@ from horovodize.rules import (
     set_together,
     strong,
     unseen_rates,
+    written_rates,
 )
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
@@ -83,6 +86,7 @@ def apply(draft: Draft) -> None:
     _scale_later_settings(draft)
     set_together.ask_of_unpaired(draft, _is_rate)
     rates_alike.keep(draft, _rates(draft, optimizers))
+    written_rates.unscale(draft, _rates(draft, optimizers), _is_rate)
     if strong.grows(draft, None):
         own_rate.scale_comparisons(draft, _is_rate)
     for step in draft.sites.hand_updates:

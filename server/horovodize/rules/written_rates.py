@@ -1,0 +1,115 @@
+"""An optimizer's own rate that a program writes to a file, and reads again in a later run: part of C5.
+
+It is multiplied by the number of ranks already; read again, it becomes a rate that is multiplied once more. So the file holds
+the rate of one process, from which any number of ranks goes on:
+
+`json.dump({"lr": float(opt.learning_rate)}, f)` → `json.dump({"lr": float(opt.learning_rate) / hvd.size()}, f)`"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+
+from horovodize.facts.restored_numbers import RestoredNumbers
+from horovodize.rules.decisions import Counted
+from horovodize.rules.draft import Draft
+from horovodize.source import Edit
+
+_WHAT = "Keep the rate of one process in the file"
+_WHY = "The optimizer's is multiplied by the number of ranks, and so is what a later run reads here: it would be twice."
+_ASKED = (
+    "this is written to a file as it is, multiplied by the number of ranks, and what a later run reads from one is multiplied "
+    "again: write it divided by `hvd.size()`"
+)
+_WRITING = (
+    "dump",
+    "dumps",
+    "save",
+    "savez",
+    "savez_compressed",
+    "savetxt",
+    "write",
+    "write_text",
+    "writerow",
+    "writelines",
+)
+_READING = ("numpy", "read_value", "value", "item")  # `optimizer.learning_rate.numpy()`
+_LIMIT = 400
+
+
+def unscale(draft: Draft, rates: Iterable[ast.expr], is_rate: Callable[[Draft, ast.expr], bool]) -> None:
+    """`rates`: what optimizers' rates are made and set with; `is_rate`: whether an expression is one that is multiplied."""
+    if not draft.growth or draft.in_graph or not any(_is_read_again(draft, rate) for rate in rates):
+        return
+    calls = [c for c in draft.syntax.calls if draft.names.last(c.func) in _WRITING]
+    given = [e for c in calls for e in (*c.args, *(k.value for k in c.keywords))]
+    given += list(_items(draft, given))
+    for read in list(_reads(draft, given, is_rate)):
+        whole = _whole(draft, read)
+        if not draft.decide(whole, Counted("C5")):
+            continue
+        if any(draft.syntax.inside(read, call) for call in calls) or _is_only_written(draft, read, calls):
+            edits = draft.times(whole, draft.growth, "/")
+            if isinstance(draft.syntax.parent[whole], (ast.BinOp, ast.UnaryOp)):
+                edits = Edit.around(draft.module.span(whole), "(", f" / {draft.growth})")
+            draft.change("C5", whole, _WHAT, _WHY, edits)
+        else:  # others may read it, too
+            draft.ask("C5", whole, _WHAT, _WHY, _ASKED)
+
+
+def _is_read_again(draft: Draft, rate: ast.expr) -> bool:
+    """Whether a rate comes from a file that the program writes."""
+    known = RestoredNumbers(draft.module)
+    return any(known.reads(n) for n in draft.values.depends([rate], _LIMIT) if isinstance(n, ast.Call))
+
+
+def _items(draft: Draft, given: list[ast.expr]) -> Iterator[ast.expr]:
+    """What is put into the dictionaries that are written: `state["lr"] = float(optimizer.learning_rate)`."""
+    written = {ast.unparse(e) for e in given if isinstance(e, (ast.Name, ast.Attribute))}
+    for statement in draft.syntax.every(ast.Assign) if written else ():
+        targets = [e for t in statement.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
+        if any(isinstance(t, ast.Subscript) and ast.unparse(t.value) in written for t in targets):
+            yield statement.value
+
+
+def _is_only_written(draft: Draft, read: ast.expr, calls: list[ast.Call]) -> bool:
+    """Whether what is made of a rate has a name that is only written: `state = {"lr": float(optimizer.learning_rate)}`."""
+    statement = draft.syntax.statement(read)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        return False
+    loaded = (n for n in draft.syntax.every(ast.Name) if n.id == target.id and isinstance(n.ctx, ast.Load))
+    return all(any(draft.syntax.inside(n, call) for call in calls) for n in loaded)
+
+
+def _reads(
+    draft: Draft, given: list[ast.expr], is_rate: Callable[[Draft, ast.expr], bool]
+) -> Iterator[ast.expr]:
+    for n in draft.values.depends(given, _LIMIT):
+        is_loaded = isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
+        if is_loaded and isinstance(n, ast.Attribute) and is_rate(draft, n):
+            yield n
+
+
+def _whole(draft: Draft, read: ast.expr) -> ast.expr:
+    """`float(optimizer.learning_rate.numpy())` around the rate in it: a number that can be divided."""
+    while True:
+        around = draft.syntax.parent[read]
+        call = draft.syntax.parent.get(around)
+        if isinstance(around, ast.Attribute) and around.attr in _READING and isinstance(call, ast.Call):
+            read = call
+        elif (
+            isinstance(around, ast.Call) and read in around.args and draft.names.last(around.func) == "float"
+        ):
+            return around
+        elif (
+            isinstance(around, ast.Call)
+            and read in around.args
+            and draft.names.last(around.func) == "get_value"
+        ):
+            read = around
+        else:
+            return read
+
+
+__all__ = ["unscale"]
