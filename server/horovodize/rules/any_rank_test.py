@@ -95,7 +95,9 @@ def agree(
     any_rank = from_root(draft) if counts_saves else draft.helper("any_rank")
     is_plain = isinstance(test, (ast.Name, ast.Attribute, ast.Call))
     opening, closing = ("", "") if is_plain else ("(", ")")
-    around = (f"not {any_rank}(not {opening}", f"{closing})") if of_all and not counts_saves else (f"{any_rank}(", ")")
+    around = (f"not {any_rank}(not {opening}", f"{closing})")
+    if counts_saves or not of_all:
+        around = (f"{any_rank}(", ")")
     edits = Edit.around(draft.module.span(test), *around)
     draft.change(
         rule,

@@ -111,13 +111,15 @@ def tell(draft: Draft, settings: Iterable[Setting]) -> None:
 
     settings: where rates are set"""
     restored = list(_restored(draft)) if draft.growth else []
-    anew = [s for s in settings if _sets_anew(draft, s)] if restored else []
+    set_again = [s for s in settings if _sets_again(draft, s)] if restored else []
     for kept in draft.facts.kept.all if restored else ():
         made = set(draft.values.calls(kept))
         if not any(t.call in made or t.outermost in made for t in restored):
             continue
         if any(
-            made & set(draft.values.calls(s.kept.value)) for s in anew if isinstance(s.kept, ast.Attribute)
+            made & set(draft.values.calls(s.kept.value))
+            for s in set_again
+            if isinstance(s.kept, ast.Attribute)
         ):
             continue
         restores = draft.sites.method_calls(*RESTORING)
@@ -128,7 +130,7 @@ def tell(draft: Draft, settings: Iterable[Setting]) -> None:
             draft.note("C5", kept, SAID)
 
 
-def _sets_anew(draft: Draft, setting: Setting) -> bool:
+def _sets_again(draft: Draft, setting: Setting) -> bool:
     """Whether a rate is set to one that isn't made of the restored one, in any case: in each turn of a loop that trains, or
     right after a checkpoint is read."""
     syntax = draft.syntax
