@@ -134,5 +134,7 @@ def test_the_newest_checkpoint_is_each_hosts_own_and_the_step_in_its_name_rank_0
 
 
 def test_files_of_rows_are_in_rank_0s_order_beside_a_checkpoint_of_one_name() -> None:
-    beside = FIT.replace("model.fit", "model.load_weights('w.h5')\nmodel.fit").format("names = os.listdir('data')")
+    beside = FIT.replace("model.fit", "model.load_weights('w.h5')\nmodel.fit").format(
+        "names = os.listdir('data')"
+    )
     assert "(os.listdir('data'))" in plan_of(beside).text
