@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .dividing import TAPE
 from .pairs import doubts, plan_of
 
@@ -83,3 +89,40 @@ def test_other_numbers_and_files_are_left(write: str, read: str) -> None:
     text, asked = plan(write, read)
     assert " / hvd.size()" not in text
     assert not asked
+
+
+RESTORED = PROGRAM.replace("        rate = {read}\nopt.learning_rate = rate\n", "        {set}\n")
+SENT = "opt.learning_rate = hvd.broadcast_object(float(opt.learning_rate))\n"
+
+
+def restored(set_by: str) -> str:
+    return RESTORED.format(head=TAPE, set=set_by, write="json.dump({'lr': float(opt.learning_rate)}, f)")
+
+
+@pytest.mark.parametrize(
+    ("set_by", "sent"),
+    [
+        ("opt.learning_rate = json.load(f)['lr']", SENT),
+        ("opt.learning_rate.assign(json.load(f)['lr'])", SENT),
+        ("tf.keras.backend.set_value(opt.lr, json.load(f)['lr'])", SENT.replace("learning_rate", "lr")),
+    ],
+)
+def test_a_rate_that_a_branch_sets_by_a_file_is_rank_0s_after_it(set_by: str, sent: str) -> None:
+    text = plan_of(restored(set_by)).text
+    assert "json.load(f)['lr'] * hvd.size()" in text
+    assert f"\n{sent}" in text
+    assert text.index(sent) < text.index("for x in")
+
+
+@pytest.mark.parametrize(
+    ("set_by", "why"),
+    [
+        ("opt.learning_rate = time.time() % 1", "clock"),
+        ("for n in range(3):\n            opt.learning_rate = json.load(f)['lr']", "files"),
+    ],
+)
+def test_other_rates_of_a_branch_are_refused(set_by: str, why: str) -> None:
+    source = "import time\n" + restored(set_by)
+    result = distribute(summarize(Document(source)), Options())
+    assert isinstance(result, Refusal)
+    assert any(r.code == "HVD107" and why in r.message for r in result.reasons)

@@ -11,11 +11,15 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
-from horovodize.rules import resume
+from horovodize.facts.sources import Source
+from horovodize.rules import restoring, resume
 from horovodize.rules.any_rank_test import agree_value, is_kept_by_fit
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
+from horovodize.rules.guards import from_root
+from horovodize.rules.number_settings import SET_VALUE
 from horovodize.rules.optimizers import trained_optimizers
+from horovodize.rules.other_names import RATES
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import Loop
 
@@ -37,7 +41,7 @@ def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
         known_before = next(_known_before(draft, rate), None)
         if known_before is not None and agree_value(draft, known_before, "C5", _WHAT, _WHY):
             continue
-        if not _agree(draft, rate):
+        if not _agree(draft, rate) and not _agree_after(draft, rate):
             draft.refuse("HVD107", rate, _REFUSED.format(why=found.why))
 
 
@@ -85,6 +89,36 @@ def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
         )
         if once and isinstance(draft.uniform.of_values.of(n), Varies):
             yield n
+
+
+def _agree_after(draft: Draft, rate: ast.expr) -> bool:
+    """Sends the rate that an optimizer has, after a branch that sets it by a file: `if found: opt.learning_rate = saved["lr"]`."""
+    statement = draft.syntax.statement(rate)
+    match statement:
+        case ast.Assign(targets=[ast.Attribute() as kept]):
+            pass
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="assign", value=ast.Attribute() as kept))):
+            pass
+        case ast.Expr(value=ast.Call(func=func, args=[ast.Attribute() as kept, _])) if (
+            draft.names.of(func) == SET_VALUE
+        ):
+            pass
+        case _:
+            return False
+    reasons = [r for r in draft.uniform.of_values.reasons(rate) if isinstance(r, Varies)]
+    if draft.in_graph or kept.attr not in RATES or any(r.kind is not Source.FILES for r in reasons):
+        return False
+    place = restoring.reached_by_all(draft, statement)
+    if place is None or any(frame.loops for way in draft.drive.ways(rate) for frame in way):
+        return False
+    text = draft.module.text(kept)
+    line = f"{text} = {from_root(draft)}(float({text}))"
+    edits = restoring.after_restoring(draft, place, statement, line) if draft.once(text, place) else []
+    if edits:
+        draft.change("C5", rate, _WHAT, _WHY, edits)
+        for reason in reasons:
+            draft.decide(reason.where, Agreed("C5"))
+    return bool(edits)
 
 
 def _agree(draft: Draft, rate: ast.expr) -> bool:
