@@ -92,7 +92,7 @@ def _known_before(draft: Draft, rate: ast.expr) -> Iterator[ast.expr]:
 
 
 def _agree_after(draft: Draft, rate: ast.expr) -> bool:
-    """Sends the rate that an optimizer has, after a branch that sets it by a file: `if found: opt.learning_rate = saved["lr"]`."""
+    """Sends the rate that an optimizer has after a branch that sets it by a file: `if found: opt.lr = saved["lr"]`."""
     statement = draft.syntax.statement(rate)
     match statement:
         case ast.Assign(targets=[ast.Attribute() as kept]):
