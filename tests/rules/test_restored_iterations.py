@@ -189,3 +189,39 @@ def test_such_a_number_is_no_count_of_all_ranks_because_a_checkpoint_is_found_be
     plan = plan_of(COUNTED.format(end="seen >= 1000", start=start, restore="manager.restore_or_initialize()"))
     assert "seen += 1\n" in plan.text
     assert any(note.message == STORED for note in plan.notes)
+
+
+SKIPPED = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 4])
+global_step = tf.train.get_or_create_global_step()
+loss = tf.reduce_mean(tf.layers.dense(x, 1))
+op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=global_step)
+saver = tf.train.Saver()
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    saver.restore(session, tf.train.latest_checkpoint("d"))
+    done = {done}
+    for epoch in range(9):
+        for k in range(16):
+            if epoch * 16 + k < done:
+                continue
+            session.run(op, {{x: rows[k * 8 : (k + 1) * 8]}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("done", "after", "said"),
+    [
+        ("session.run(global_step)", "< done * hvd.size():", True),
+        ("tf.train.global_step(session, global_step)", "< done * hvd.size():", True),
+        ("80", "< done:", False),
+    ],
+)
+def test_steps_that_are_left_out_are_compared_with_those_of_all_ranks(
+    done: str, after: str, said: bool
+) -> None:
+    """A run that was through left out half of the steps, and trained the rest again."""
+    plan = plan_of(SKIPPED.format(done=done))
+    assert f"epoch * 16 + min(k * hvd.size(), 16 - 1) {after}" in plan.text
+    assert any(n.message == STORED for n in plan.notes) is said

@@ -141,6 +141,7 @@ def apply(draft: Draft) -> None:
     sum_thresholds.apply(draft)
     steps_taken_back.ask(draft)
     hidden_counts.ask(draft)
+    restored_iterations.tell_compared(draft)
     uncounted.ask(draft, epochs)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from horovodize.facts.counter_kinds import ITERATIONS, Counter, CounterKind
 from horovodize.facts.kept import RESTORING
 from horovodize.rules import counted, restoring
-from horovodize.rules.decisions import Scheduled, Strided
+from horovodize.rules.decisions import OfAll, Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.strong import Scaling, scaling, sites_of
 from horovodize.summary.estimators import RUN_CONFIG
@@ -31,6 +31,8 @@ _SAID = (
 )
 
 
+_COMPARED = "Compare the steps of all ranks together"
+_WHY_COMPARED = "What it is compared with counts the steps of all ranks."
 _OF_GRAPH = (
     "this schedule goes by the global step, which counts a rank's steps and goes on in a later run: go on with as many ranks "
     "as the run had that saved the checkpoint"
@@ -76,6 +78,20 @@ def tell_of_graphs(draft: Draft) -> None:
         if draft.was(call, Scheduled):
             draft.note("C4", call, _OF_GRAPH)
             return
+
+
+def tell_compared(draft: Draft) -> None:
+    """`if epoch * steps + i < done: continue` → `… < done * hvd.size()`, where `done` is what TensorFlow has counted, a rank's
+    steps, and the other side is told those of all ranks."""
+    for test in draft.syntax.every(ast.Compare):
+        sides = [test.left, *test.comparators]
+        told = [any(draft.was(n, OfAll) for n in ast.walk(side)) for side in sides]
+        for side in (s for s, of_all in zip(sides, told, strict=True) if not of_all and any(told)):
+            counter = counted.of(draft, side)
+            if counter is not None and counter.kind in (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP):
+                draft.change("G6", side, _COMPARED, _WHY_COMPARED, counted.read_as_all(draft, side, "G6"))
+                if goes_on(draft) or draft.facts.kept.restored:
+                    draft.note("G6", side, STORED)
 
 
 def goes_on(draft: Draft) -> bool:
@@ -140,4 +156,4 @@ def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
     return tests[0] == tests[1] and draft.was(places[0], Strided) and counted.is_by_step(draft, places[0])
 
 
-__all__ = ["RESUMED", "STORED", "apply", "goes_on", "tell", "tell_of_graphs"]
+__all__ = ["RESUMED", "STORED", "apply", "goes_on", "tell", "tell_compared", "tell_of_graphs"]
