@@ -340,6 +340,15 @@ def test_an_iterator_moves_on_where_loops_go_through_it() -> None:
             "d = tf.data.Dataset.range(9)\nlen(d.take(9 // hvd.size() * hvd.size()).shard(hvd.size(), hvd.rank()))",
             Uniform,
         ),
+        (
+            "n = 9\nd = tf.data.Dataset.range(n)\n"
+            "len(d.repeat().shard(hvd.size(), hvd.rank()).take(max(1, n // hvd.size()) if n >= 0 else -1))",
+            Uniform,
+        ),
+        (
+            "d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(max(2, 9 // hvd.size())))",
+            Varies,
+        ),
         ("d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()))", Varies),
         (
             "d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(9 // hvd.local_size()))",

@@ -920,7 +920,7 @@ def test_what_is_left_of_a_kept_count_may_be_nothing(start: str) -> None:
         ("int(sys.argv[1]) if len(sys.argv) > 1 else 0", True),
         ("0", False),
         ("len(args.names)", False),
-        ("args.first * 2", False),  # made of it: it needn't be a step
+        ("args.first * 16", True),  # so many steps in each of the epochs before
     ],
 )
 def test_a_count_that_begins_where_the_program_is_told(start: str, goes_on: bool) -> None:

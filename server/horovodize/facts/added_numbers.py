@@ -106,7 +106,7 @@ class AddedNumbers:
         held = [b.anchor.value for b in added if isinstance(b.anchor, ast.Attribute)]
         given += [e for whole in held for e in given_whole(self.module, whole)]
         given += [e for b in told for e in self.values.passed(b)]
-        stored = any(map(self._is_restored, given)) or any(map(self.later.is_one, starts))
+        stored = any(map(self._is_restored, given))
         rows = not all(self.is_constant(e) for b in added for e in self.amounts(b))
         return Counter(
             CounterKind.NUMBER, frozenset(drivers), fitted, tuple(advances), tuple(starts), stored, rows=rows
@@ -188,7 +188,6 @@ class AddedNumbers:
         fitted = any(c is not None and c[1] for c in found)
         given = [e for b in self._all_bindings(*whole) for e in self._given(b)]
         stored = any(map(self._is_restored, [*given, *sets, *self._filled_with(whole)]))
-        stored = stored or any(map(self.later.is_one, sets))
         return Counter(CounterKind.NUMBER, drivers, fitted, tuple(moves), tuple(sets), stored)
 
     def _is_called(self, e: ast.expr, key: tuple[str, object]) -> bool:
@@ -208,12 +207,12 @@ class AddedNumbers:
 
     def _is_restored(self, start: ast.expr) -> bool:
         """Whether a number is what an earlier run has counted: read from a file, or from a variable that a checkpoint keeps, or
-        told where the program is started."""
+        a number of steps that were taken before."""
         if isinstance(start, ast.IfExp):  # its test finds a checkpoint, and need not give its number
             return any(map(self._is_restored, (start.body, start.orelse)))
         return (
             self._restored.is_restored(start)
-            or self._restored.is_told(start)
+            or self.later.is_one(start)
             or (bool(self.kept.numbers) and self._is_kept(start, _DEPTH))
         )
 

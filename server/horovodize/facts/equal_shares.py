@@ -7,15 +7,15 @@ import ast
 
 
 def of(call: ast.Call) -> ast.expr | None:
-    """The data set of which a call gives such a share: `rows.shard(n, rank).take(len(rows) // n)`,
-    `rows.take(count // n * n).shard(n, rank)`; None for anything else."""
+    """The data set of which a call gives such a share: `rows.shard(n, rank).take(len(rows) // n)`, also of rows that are
+    repeated first, and at least one; `rows.take(count // n * n).shard(n, rank)`; None for anything else."""
     match call:
         case ast.Call(
             func=ast.Attribute(
                 attr="take", value=ast.Call(func=ast.Attribute(attr="shard", value=rows), args=[ranks, _])
             ),
-            args=[ast.BinOp(op=ast.FloorDiv(), right=by)],
-        ) if _same(ranks, by):
+            args=[count],
+        ) if _is_share(count, ranks):
             return rows
         case ast.Call(
             func=ast.Attribute(
@@ -25,6 +25,18 @@ def of(call: ast.Call) -> ast.expr | None:
         ) if _is_multiple(count, ranks):
             return rows
     return None
+
+
+def _is_share(count: ast.expr, ranks: ast.expr) -> bool:
+    """`count // n`, `max(1, count // n)`, also where a length that isn't told is left: `… if count >= 0 else -1`"""
+    match count:
+        case ast.BinOp(op=ast.FloorDiv(), right=by):
+            return _same(ranks, by)
+        case ast.Call(func=ast.Name(id="max"), args=[ast.Constant(value=1), least]):
+            return _is_share(least, ranks)
+        case ast.IfExp(body=body, orelse=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+            return _is_share(body, ranks)
+    return False
 
 
 def _is_multiple(count: ast.expr, ranks: ast.expr) -> bool:

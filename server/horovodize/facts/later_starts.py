@@ -2,7 +2,7 @@
 
     step = start_epoch * steps_per_epoch
     step = 20000
-    step = args.start_step
+    step = args.start_step                   # the number in the name of a file
 
 Those are steps of one process, whatever the number of ranks that go on from there."""
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.occasions import Occasions
+from horovodize.facts.variable_additions import within
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
 
 _FEW = 16  # a number up to this one is where a first run begins, too: 0, 1, the few batches of a warm-up
 _PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
-_FLAGS = ".FLAGS."
+_FLAGS = "flags.FLAGS"
 _EPOCHS = ("on_epoch_begin", "on_epoch_end")
 
 
@@ -43,16 +44,18 @@ class LaterStarts:
                 return one != 0 and other != 0 and not any(map(_is_real, (left, right)))
             case ast.Attribute():
                 return self._is_option(e)
-            case ast.Call(func=ast.Name(id="int"), args=[given]):
-                return self._is_many(given)
+            case ast.Subscript(value=words):
+                return self.module.names.of(words) == "sys.argv"
+            case ast.Call():
+                inner = within(self.module.names.last(e.func), e)  # `int(args.start_step)`
+                return inner is not None and self.is_one(inner)
             case _:
                 return False
 
     def _is_option(self, e: ast.Attribute) -> bool:
         """`args.start_step`, `FLAGS.start_step`"""
-        named = self.module.names.of(e)
-        if named is not None:
-            return _FLAGS in named
+        if (self.module.names.of(e.value) or "").endswith(_FLAGS):
+            return True
         made = self.values.calls(e.value)
         return bool(made) and all(self.module.names.last(c.func) in _PARSING for c in made)
 

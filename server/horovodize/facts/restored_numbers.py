@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.variable_additions import within
 from horovodize.facts.written import Written
 from horovodize.summary.module import Module
 from horovodize.summary.opening import Opening
@@ -33,23 +32,6 @@ class RestoredNumbers:
         return any(
             self.names.last(n.func) in (*RESUMING, *_LISTING) or self._reads_own_file(n) for n in calls
         )
-
-    def is_told(self, start: ast.expr) -> bool:
-        """Whether a number is one that the program was started with: the step of an earlier run, `args.start_step`."""
-        if isinstance(start, ast.Call):
-            inner = within(self.names.last(start.func), start)
-            return inner is not None and self.is_told(inner)
-        meant = [start, *(o.node for o in self.values.origins(start) if not o.path)]
-        return any(self._is_argument(e) for e in meant)
-
-    def _is_argument(self, e: ast.AST) -> bool:
-        match e:
-            case ast.Attribute(value=holder):
-                parsed = any(self.names.last(c.func) == "parse_args" for c in self.values.calls(holder))
-                return parsed or (self.names.of(holder) or "").endswith("flags.FLAGS")
-            case ast.Subscript(value=words):
-                return self.names.of(words) == "sys.argv"
-        return False
 
     def reads(self, e: ast.AST) -> bool:
         """Whether an expression is a call that reads a file of the program's own."""
