@@ -71,7 +71,6 @@ UNIFORM = {
     "the environment": "int(os.environ.get('EPOCHS', '3')) + int(os.environ['N'])",
     "the command line": "int(sys.argv[1]) if len(sys.argv) > 1 else 3",
     "how many rows there are": "x, y = load_data()\nlen(x) // 32",
-    "how many batches there are": "ds = tf.data.Dataset.from_tensor_slices(load_data()).batch(8)\nint(ds.cardinality())",
     "how many rows are drawn": "x = np.random.rand(100, 8)\nlen(x) + x.shape[0]",
     "rows of one size in another order": "x = load_data()\np = np.random.permutation(len(x))\nlen(x[p])",
     "a count": "n = 0\nfor i in range(3):\n    n += 1\nn",
@@ -341,12 +340,21 @@ def test_an_iterator_moves_on_where_loops_go_through_it() -> None:
             Uniform,
         ),
         (
-            "n = 9\nd = tf.data.Dataset.range(n)\n"
-            "len(d.repeat().shard(hvd.size(), hvd.rank()).take(max(1, n // hvd.size()) if n >= 0 else -1))",
+            "d = tf.data.Dataset.range(9)\n"
+            "len(d.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(d) // hvd.size())))",
             Uniform,
         ),
         (
-            "d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(max(2, 9 // hvd.size())))",
+            "d = tf.data.Dataset.range(9)\ncount = len(d)\n"
+            "len(d.shard(hvd.size(), hvd.rank()).take(max(1, count // hvd.size()) if count >= 0 else -1))",
+            Uniform,
+        ),
+        (
+            "d = tf.data.Dataset.range(9)\nlen(d.repeat().shard(hvd.size(), hvd.rank()).take(max(1, 9 // hvd.local_size())))",
+            Varies,
+        ),
+        (
+            "d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(max(hvd.rank(), 9 // hvd.size())))",
             Varies,
         ),
         ("d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()))", Varies),

@@ -40,8 +40,8 @@ def test_windows_are_divided_before_rows_are_made_of_them(
     series: str, window: str, made: str, cut: str
 ) -> None:
     text = plan_of(PROGRAM.format(series=series, window=window, made=made, cut=cut)).text
-    assert f"shard_dataset(ds.window({window}))" in text or f"share(ds.window({window}))" in text
-    assert "def shard_dataset" in text
+    share = ".repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(ds) // hvd.size()))\n"
+    assert f"ds = ds.window({window})\n    ds = ds{share}" in text or f"share(ds.window({window}))" in text
     assert "def shard_stream" not in text
 
 

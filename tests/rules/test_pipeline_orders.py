@@ -21,6 +21,12 @@ def order(pipeline: str, kept: str) -> None:
     check(HEAD, FIT.format(pipeline), FIT.format(f"shard_stream({kept})"))
 
 
+def order_of_records(pipeline: str, kept: str) -> None:
+    rounds = "ds = ds.batch(hvd.size(), drop_remainder=True).unbatch().shard(hvd.size(), hvd.rank())"
+    divided = FIT.format(kept).replace("\n", f"\n{rounds}  # equally many on each rank\n", 1)
+    check(HEAD, FIT.format(pipeline), divided)
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
@@ -35,7 +41,7 @@ def test_elements_that_come_as_they_are_ready_keep_their_order_before_the_divisi
     given: str, kept: str
 ) -> None:
     step = "files.shuffle(9, seed=1).interleave(TF, deterministic={})".replace("TF", RECORDS)
-    order(step.format(given), step.format(kept))
+    order_of_records(step.format(given), step.format(kept))
 
 
 def test_other_words_for_it() -> None:

@@ -7,16 +7,17 @@ import ast
 
 
 def of(call: ast.Call) -> ast.expr | None:
-    """The data set of which a call gives such a share: `rows.shard(n, rank).take(len(rows) // n)`, also of rows that are
-    repeated first, and at least one; `rows.take(count // n * n).shard(n, rank)`; None for anything else."""
+    """The data set of which a call gives such a share: `rows.shard(n, rank).take(len(rows) // n)`,
+    `rows.repeat().shard(n, rank).take(max(1, len(rows) // n))`, `rows.take(count // n * n).shard(n, rank)`; None for anything
+    else."""
     match call:
         case ast.Call(
             func=ast.Attribute(
                 attr="take", value=ast.Call(func=ast.Attribute(attr="shard", value=rows), args=[ranks, _])
             ),
             args=[count],
-        ) if _is_share(count, ranks):
-            return rows
+        ) if _is_a_ranks(count, ranks):
+            return _once(rows)
         case ast.Call(
             func=ast.Attribute(
                 attr="shard", value=ast.Call(func=ast.Attribute(attr="take", value=rows), args=[count])
@@ -27,16 +28,24 @@ def of(call: ast.Call) -> ast.expr | None:
     return None
 
 
-def _is_share(count: ast.expr, ranks: ast.expr) -> bool:
-    """`count // n`, `max(1, count // n)`, also where a length that isn't told is left: `… if count >= 0 else -1`"""
+def _is_a_ranks(count: ast.expr, ranks: ast.expr) -> bool:
+    """`count // n`, at least 1 of it, or all (-1) where nothing is known: `max(1, count // n) if count >= 0 else -1`"""
     match count:
+        case ast.IfExp(body=known, orelse=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+            return _is_a_ranks(known, ranks)
+        case ast.Call(func=ast.Name(id="max"), args=[ast.Constant(value=1), share], keywords=[]):
+            return _is_a_ranks(share, ranks)
         case ast.BinOp(op=ast.FloorDiv(), right=by):
             return _same(ranks, by)
-        case ast.Call(func=ast.Name(id="max"), args=[ast.Constant(value=1), least]):
-            return _is_share(least, ranks)
-        case ast.IfExp(body=body, orelse=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
-            return _is_share(body, ranks)
     return False
+
+
+def _once(rows: ast.expr) -> ast.expr:
+    """What is repeated without end, `rows.repeat()`: of that, as many are taken as it has shares."""
+    match rows:
+        case ast.Call(func=ast.Attribute(attr="repeat", value=repeated), args=[], keywords=[]):
+            return repeated
+    return rows
 
 
 def _is_multiple(count: ast.expr, ranks: ast.expr) -> bool:

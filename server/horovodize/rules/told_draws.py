@@ -24,10 +24,6 @@ _LISTED = ("list", "sorted", "numpy.array", "numpy.asarray")
 _DIMENSIONS = ("rand", "randn")  # each argument is one
 _OF_RANGE = {"uniform": 2, "normal": 2, "randint": 2, "integers": 2}  # where their size stands
 _OF_SHAPE = (*_DIMENSIONS, *_OF_RANGE, "random", "random_sample", "standard_normal")
-# Module → (what makes a generator of it, what draws a seed for that).
-_GENERATORS = {"random": ("Random", "getrandbits(32)"), "numpy.random": ("RandomState", "randint(2**31)")}
-_ALIASES = ("numpy.random.sample", "numpy.random.ranf")  # which a generator hasn't
-_FEW = 2
 _SMALL = 1_000_000  # numbers: a few milliseconds
 _DEPTH = 4
 
@@ -46,32 +42,12 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
         if chosen is not None and (_is_number(draft, chosen) or _is_order(draft, chosen)):
             return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     if name == "shuffle" and len(call.args) == 1 and first is not None:
-        shuffled = _after_shuffle(draft, call, first)
-        if shuffled:
-            return shuffled
+        return _after_shuffle(draft, call, first)
     is_once = len(ways) == 1 and not any(f.loops for f in ways[0])
     small = _is_literal(call) if name == "choice" else name in _OF_SHAPE and _is_small(draft, call, name)
     if small and is_once:
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
-    is_once = is_once and not any(_is_again(draft, f.node) for f in ways[0] if isinstance(f.node, ast.Call))
-    return _by_a_generator(draft, call) if is_once else []
-
-
-def _by_a_generator(draft: Draft, call: ast.Call) -> list[Edit]:
-    """`random.shuffle(rows)` → `random.Random(told(random.getrandbits(32))).shuffle(rows)`: of one or two draws, which are made
-    once, however much comes out. More of them share a stream, for which a helper is shorter."""
-    module = (draft.names.of(call.func) or "").rpartition(".")[0]
-    generator = _GENERATORS.get(module)
-    if generator is None or not isinstance(call.func, ast.Attribute) or draft.names.of(call.func) in _ALIASES:
-        return []
-    draws = [c for c in draft.syntax.calls if (draft.names.of(c.func) or "").startswith(tuple(_GENERATORS))]
-    if len(draws) > _FEW or draft.names.of(call.func.value) != module:
-        return []
-    made, drawn = generator
-    text = draft.module.text(call.func.value)
-    before, after = told.around(draft, call)
-    seeded = f"{text}.{made}({before}{text}.{drawn}{after})"
-    return [Edit(draft.module.span(call.func.value), seeded)]
+    return []
 
 
 def own_seed(draft: Draft, call: ast.Call, number: int) -> str:
