@@ -124,18 +124,15 @@ def apply(draft: Draft) -> None:
         ask_of_drifting(draft, block.place)
         steps = [*block.steps, *(_looking_at(draft, block, copy) for copy in partners)]
         ahead = loop_to_come_before(draft, steps) if not block.copies else None
-        first_rows = layer_state.keeps(
-            draft
-        )  # layers of the script's own may begin with what their first rows are
         if ahead is None and partners:
             block.copies = copies_at(draft, block.place, {*block.variables}, partners)
+        drifts = statistics.may_have_statistics(draft)  # and ranks' differ right after the first step
         if draft.options.elastic:
             draft.synced.append(Synced(block.place, block.variables, block.optimizers, tuple(block.copies)))
-        elif ahead is not None and (partners or not first_rows):
+        elif ahead is not None and (partners or not drifts):
             _write_ahead(draft, block, *ahead)
-            if first_rows:
+            if drifts:
                 _write(draft, block)
-            _take_statistics(draft, block)
         else:
             _write(draft, block)
     keep_alike(draft)
@@ -379,12 +376,6 @@ def _write(draft: Draft, block: _Block) -> None:
             edits.append(draft.after(place.choosing, [done], level=1))
         edits += place.initialise(draft, flag)
     draft.change(_rule(draft, block), block.site, what, _WHY, edits)
-    _take_statistics(draft, block)
-
-
-def _take_statistics(draft: Draft, block: _Block) -> None:
-    """Has all ranks take rank 0's batch-norm statistics when the loop of a block's steps ends."""
-    place = block.place
     loop = place.loop if place.in_graph is None else next(reversed(place.frame.loops), None)
     if loop is not None:
         loop = _whole_loop(draft, block.site, loop)

@@ -1,10 +1,8 @@
 """Where a broadcast can come before the first step: part of G2 and K6.
 
 A model that is built before its loop begins with rank 0's weights by one line before that loop. An optimizer that was just made
-has no slots then, and makes the same ones on every rank; so nothing of it needs sending. Batch-norm statistics differ after
-each rank's first step, as after each other: rank 0's are taken when the loop ends. Everything else waits for the first step:
-models that get their variables from what is fed, what a checkpoint restores, copies of weights, layers that begin with what
-their first rows are."""
+has no slots then, and makes the same ones on every rank; so nothing of it needs sending. Everything else waits for the first
+step: models that get their variables from what is fed, what a checkpoint restores, batch-norm statistics, copies of weights."""
 
 from __future__ import annotations
 

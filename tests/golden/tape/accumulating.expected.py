@@ -41,9 +41,12 @@ def large_step(chunks):
 
 
 images = tf.data.Dataset.from_tensors((tf.zeros([8, 224, 224, 3]), tf.zeros([8], tf.int32))).repeat(64)
-hvd.broadcast_variables(model.variables, root_rank=0)
+first_batch = True
 for large in shard_dataset(images.window(CHUNKS, drop_remainder=True)):
     result = large_step(tf.data.Dataset.zip(large))
     if hvd.rank() == 0:
         print(result)
+    if first_batch:  # from here on every rank holds rank 0's variables
+        hvd.broadcast_variables([*model.variables, *optimizer.variables()], root_rank=0)
+        first_batch = False
 hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged
