@@ -112,9 +112,16 @@ def test_lists_of_weights_that_a_program_keeps(weights: str, first: str) -> None
     check("G7", HEAD + "kept, d = None, 0.99\n", before, after)
 
 
+def test_lists_by_pairs_that_have_a_name() -> None:
+    named = LOOP + "    pairs = zip(kept, model.get_weights())\n    kept = [{} for k, w in pairs]\n"
+    check("G7", HEAD + "kept, d = None, 0.99\n", named.format(MIXED), named.format(TOLD))
+
+
 @pytest.mark.parametrize(
     "kept",
     [
+        LOOP + "    pairs = zip(kept, losses)\n    kept = [d * k + (1 - d) * w for k, w in pairs]\n",
+        LOOP + "    pairs = load()\n    kept = [d * k + (1 - d) * w for k, w in pairs]\n",
         LISTS.format("if i % 50 == 0: ", "", MIXED, "get_weights()"),
         LISTS.format("other = 0; ", "", MIXED, "get_weights()").replace("zip(kept,", "zip(held,"),
         LOOP + "    kept = [d * k + (1 - d) * w for k, w in zip(kept, losses)]\n",

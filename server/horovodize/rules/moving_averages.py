@@ -276,7 +276,11 @@ def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
             continue
         arms = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
         for made in (arm for arm in arms if isinstance(arm, ast.ListComp)):
-            pairs, items = made.generators[0].iter, made.generators[0].target
+            pairs: ast.AST = made.generators[0].iter
+            items = made.generators[0].target
+            if isinstance(pairs, ast.Name):  # `pairs = zip(…)` before
+                found = [o.node for o in draft.values.origins(pairs) if not o.path]
+                pairs = found[0] if len(found) == 1 else pairs
             if not isinstance(items, ast.Tuple) or not isinstance(pairs, ast.Call):
                 continue
             if draft.names.last(pairs.func) != "zip" or not any(_is_weights(draft, e) for e in pairs.args):
