@@ -6,8 +6,9 @@ those of callbacks; `pretended` runs them under TensorFlow with a Horovod that i
 `comparing` says where they part.
 
 `deciding` writes others, which decide by what they measure; `on_ranks` runs them on real ranks, where all have to decide
-the same. `loaders` writes programs whose batches come from loaders of their own, `pretended_rows` runs them as all of some
-ranks, one after the other, and `comparing_rows` says which rows of an epoch are not taken once by some rank.
+the same. `keras_3` writes programs of today's Keras with those that an expert would write for some ranks: on real ranks, both
+come to the same weights. `loaders` writes programs whose batches come from loaders of their own, `pretended_rows` runs them as
+all of some ranks, one after the other, and `comparing_rows` says which rows of an epoch are not taken once by some rank.
 
 `resuming` writes programs that are stopped, and go on from what they saved; `run_again` runs them twice, on one number of real
 ranks and then on another, of which rank 0 has the files, and `comparing_resumed` says where they part from one process.

@@ -29,11 +29,17 @@ def run(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[
 
 
 def run_on_ranks(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[list[Any]]:
-    """What comes of programs on so many real ranks, in their order: of each rank what it took, how it failed, or None."""
+    """What comes of programs on so many real ranks, in their order: of each rank what it took, how it failed, or None. They may
+    import what is in the folder."""
     programs = folder / "deciding.json"
     programs.write_text(json.dumps(texts), encoding="utf-8")
     command = [tf_python.with_name("horovodrun"), "-np", str(size), tf_python, ON_RANKS, programs, folder]
-    environment = {**os.environ, "PATH": f"{tf_python.parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PATH": f"{tf_python.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(folder),
+        "OMP_NUM_THREADS": "1",
+    }
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as running:
