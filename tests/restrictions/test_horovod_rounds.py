@@ -568,3 +568,30 @@ def test_the_same_gpu_for_all(chosen: str, found: set[str]) -> None:
             "gpus[hvd.local_rank()]", chosen
         )
         assert "HVD303" not in codes(alone)
+
+
+BAD_ROWS = """\
+for i, x in enumerate(parts.take(90 // hvd.size())):
+    try:
+        x = CALL
+    except tf.errors.ERROR:
+        HANDLES
+    step(x, x, i == 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "handles", "found"),
+    [
+        ("tf.io.decode_raw(x, tf.uint8)", "InvalidArgumentError", "continue", {"HVD331"}),
+        ("tf.image.decode_jpeg(x)", "InvalidArgumentError", "break", {"HVD331"}),
+        ("tf.io.decode_raw(x, tf.uint8)", "InvalidArgumentError", "x = tf.zeros([8])", set()),
+        ("tf.io.decode_raw(x, tf.uint8)", "InvalidArgumentError", "raise", set()),
+        ("tf.io.decode_raw(x, tf.uint8)", "NotFoundError", "continue", set()),
+        ("tf.reshape(x, [8])", "InvalidArgumentError", "continue", set()),
+    ],
+)
+def test_a_row_that_one_rank_can_not_decode(call: str, error: str, handles: str, found: set[str]) -> None:
+    rows = "parts = tf.data.Dataset.from_tensor_slices(load()).shard(hvd.size(), hvd.rank()).repeat()\n"
+    loop = BAD_ROWS.replace("CALL", call).replace("ERROR", error, 1).replace("HANDLES", handles)
+    assert codes(STEPS + rows + loop) == found

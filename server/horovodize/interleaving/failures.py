@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.answers import Varies
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import ENDS_OF_ALL
+from horovodize.facts.sources import ENDS_OF_ALL, Source
 from horovodize.interleaving.actions import Block, Called, Deed, Risk, Together, everything
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.own_answers import OwnAnswers
@@ -19,6 +20,12 @@ _OF_STEPS = (
     "OutOfMemoryError",
     "MemoryError",
 )
+_OF_ROWS = (
+    "InvalidArgumentError",
+    "DataLossError",
+    "OpError",
+)  # which TensorFlow raises for a row that it can't read
+_DECODING = ("io.decode_", "image.decode_", "io.parse_", "strings.to_number", "audio.decode_")
 _OF_TORCH = ("RuntimeError",)  # which PyTorch raises where there is too little memory
 _OF_VALUES = (
     "ValueError",
@@ -55,7 +62,7 @@ class Failures:
 
     def risk(self, body: list[ast.stmt], handler: ast.ExceptHandler) -> ast.expr | None:
         """The first expression of a `try` itself at which one rank alone may fail: it reads a file of its own, which another
-        rank may have, divides by its own rows, or takes them for numbers."""
+        rank may have, divides by its own rows, decodes them or takes them for numbers."""
         caught = self._caught(handler) or _ANY
         for node in (n for statement in body for n in ast.walk(statement)):
             if isinstance(node, ast.Call):
@@ -63,6 +70,9 @@ class Failures:
                     return node
                 of_values = caught & {*_ANY, *_OF_VALUES} and self._reads_a_number(node)
                 if of_values and any(map(self.answers.is_of_own_rows, node.args)):
+                    return node
+                of_bad_rows = caught & {*_ANY, *_OF_ROWS} and self._decodes(node)
+                if of_bad_rows and any(map(self._is_of_rows, node.args)):
                     return node
             elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)):
                 by_zero = caught & {*_ANY, "ZeroDivisionError", "ArithmeticError"}
@@ -84,6 +94,17 @@ class Failures:
             and call.func.id in ("int", "float")
             and self.module.scopes.lookup(call.func.id, call.func) is None
         )
+
+    def _decodes(self, call: ast.Call) -> bool:
+        """`tf.io.decode_jpeg(row)`, which fails where the row is none."""
+        name = self.names.of(call.func) or ""
+        return name.startswith("tensorflow.") and any(part in name for part in _DECODING)
+
+    def _is_of_rows(self, e: ast.expr) -> bool:
+        """Whether a value is surely made of rows that a rank takes: the others take other ones."""
+        reasons = self.facts.uniform.of_values.reasons(e)
+        dealt = any(isinstance(r, Varies) and r.kind is Source.ROWS for r in reasons)
+        return dealt or self.answers.is_of_own_rows(e)
 
     def _is_own(self, path: ast.expr | str) -> bool:
         return isinstance(path, ast.expr) and self.facts.horovod.depends_on(path, "rank", "local_rank")
