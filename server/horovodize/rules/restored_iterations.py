@@ -96,8 +96,10 @@ def tell_compared(draft: Draft) -> None:
 
 def goes_on(draft: Draft) -> bool:
     """Whether a session goes on from a checkpoint, or an Estimator does."""
-    if draft.sites.method_calls(*RESTORING):
-        return True
+    steps = sites_of(draft, None)
+    for read in draft.sites.method_calls(*RESTORING):
+        if not steps or any(restoring.may_come_before(draft, read, step) for step in steps):
+            return True
     known = draft.sites.read_estimators.constructions
     made = [*known, *draft.module.calls_of(RUN_CONFIG)]
     if draft.sites.estimators and (not known or any(len(c.args) > 1 for c in made)):

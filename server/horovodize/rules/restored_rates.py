@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.kept import RESTORING
-from horovodize.rules import strong
+from horovodize.rules import restoring, strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.number_settings import Setting
@@ -43,7 +43,7 @@ def is_sent(draft: Draft, optimizer: ast.expr) -> bool:
 def agree_before_fits(draft: Draft) -> None:
     """`model.optimizer.learning_rate = …` before a `fit` whose model may come from a file with its optimizer."""
     for fit in draft.sites.fits:
-        reads = [r for r in _reads(draft, fit) if _comes_before(draft, r, fit.call)]
+        reads = [r for r in _reads(draft, fit) if restoring.may_come_before(draft, r, fit.call)]
         statement = draft.syntax.statement(fit.call)
         if not reads or not isinstance(fit.model, (ast.Name, ast.Attribute)):
             continue
@@ -123,7 +123,9 @@ def tell(draft: Draft, settings: Iterable[Setting]) -> None:
         ):
             continue
         restores = draft.sites.method_calls(*RESTORING)
-        if not any(_comes_before(draft, r, site) for r in restores for site in sites_of(draft, kept)):
+        if not any(
+            restoring.may_come_before(draft, r, site) for r in restores for site in sites_of(draft, kept)
+        ):
             continue
         is_weak = any(scaling(draft, site) is Scaling.WEAK for site in sites_of(draft, kept))
         if is_weak and draft.once("kept rate", kept):
@@ -144,23 +146,9 @@ def _sets_again(draft: Draft, setting: Setting) -> bool:
         loops = [loop for frame in way for loop in frame.loops]
         if any(driver is loop or syntax.inside(driver, loop) for driver in drivers for loop in loops):
             return True
-        if any(_comes_before(draft, read, setting.place) for read in reads):
+        if any(restoring.may_come_before(draft, read, setting.place) for read in reads):
             return True
     return False
-
-
-def _comes_before(draft: Draft, first: ast.AST, second: ast.AST) -> bool:
-    """Whether one place may be come to before another, also in functions that are called in this order."""
-    ways = draft.drive.ways(first)
-    for a, b in ((a, b) for one in ways for other in draft.drive.ways(second) for a in one for b in other):
-        if a.function is b.function and a.node is not b.node:
-            if set(a.loops).intersection(b.loops) or _begins(a.node) < _begins(b.node):
-                return True
-    return not ways
-
-
-def _begins(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
 def _restored(draft: Draft) -> Iterator[Trained]:

@@ -53,6 +53,20 @@ def after_restoring(draft: Draft, place: ast.stmt, restored: ast.stmt, line: str
     return [*(draft.before(s, [line]) for s in ends), *after]
 
 
+def may_come_before(draft: Draft, first: ast.AST, second: ast.AST) -> bool:
+    """Whether one place may be come to before another, also in functions that are called in this order."""
+    ways = draft.drive.ways(first)
+    for a, b in ((a, b) for one in ways for other in draft.drive.ways(second) for a in one for b in other):
+        if a.function is b.function and a.node is not b.node:
+            if set(a.loops).intersection(b.loops) or _begins(a.node) < _begins(b.node):
+                return True
+    return not ways
+
+
+def _begins(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
 def is_there(draft: Draft, name: str, restored: ast.stmt, place: ast.stmt | None = None) -> bool:
     """Whether what is called `name` in a statement that restores it exists behind `place` around it, too, whichever branch is
     taken: it isn't made in a branch. Without a place, behind all branches."""
@@ -95,4 +109,4 @@ def _branches(draft: Draft, restored: ast.stmt, place: ast.stmt | None) -> Itera
             return
 
 
-__all__ = ["after_restoring", "is_there", "reached_by_all", "take_branch_of_rank_0"]
+__all__ = ["after_restoring", "is_there", "may_come_before", "reached_by_all", "take_branch_of_rank_0"]
