@@ -80,10 +80,19 @@ def tell_of_graphs(draft: Draft) -> None:
             return
 
 
+def tell_begun(draft: Draft) -> None:
+    """Says it of numbers that begin with such a count: `step = int(optimizer.iterations)`."""
+    if any(n.message == STORED for n in draft.notes):
+        return
+    for counter, begun in draft.facts.counters.begun_by_others:
+        if counted.counts_share(draft, counter):
+            tell(draft, "G6", begun, begun)
+
+
 def tell_compared(draft: Draft) -> None:
     """`if epoch * steps + i < done: continue` → `… < done * hvd.size()`, where `done` is what TensorFlow has counted, a rank's
     steps, and the other side is told those of all ranks."""
-    for test in draft.syntax.every(ast.Compare):
+    for test in draft.syntax.every(ast.Compare) if draft.having(OfAll) else ():
         sides = [test.left, *test.comparators]
         told = [any(draft.was(n, OfAll) for n in ast.walk(side)) for side in sides]
         for side in (s for s, of_all in zip(sides, told, strict=True) if not of_all and any(told)):
@@ -158,4 +167,4 @@ def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
     return tests[0] == tests[1] and draft.was(places[0], Strided) and counted.is_by_step(draft, places[0])
 
 
-__all__ = ["RESUMED", "STORED", "apply", "goes_on", "tell", "tell_compared", "tell_of_graphs"]
+__all__ = ["RESUMED", "STORED", "apply", "goes_on", "tell", "tell_begun", "tell_compared", "tell_of_graphs"]

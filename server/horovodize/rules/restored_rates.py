@@ -42,7 +42,8 @@ def is_sent(draft: Draft, optimizer: ast.expr) -> bool:
 
 def agree_before_fits(draft: Draft) -> None:
     """`model.optimizer.learning_rate = …` before a `fit` whose model may come from a file with its optimizer."""
-    for fit in draft.sites.fits:
+    reading = draft.facts.kept.restored or draft.sites.method_calls("load_weights")
+    for fit in draft.sites.fits if reading or draft.module.calls_called("load_model") else ():
         reads = [r for r in _reads(draft, fit) if restoring.may_come_before(draft, r, fit.call)]
         statement = draft.syntax.statement(fit.call)
         if not reads or not isinstance(fit.model, (ast.Name, ast.Attribute)):

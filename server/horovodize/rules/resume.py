@@ -112,10 +112,7 @@ def apply(draft: Draft) -> None:
             epoch_ends.count_whole(draft, counter)
         elif any(counted.is_divided(draft, d) for d in counter.drivers):
             draft.note("G6", counter.advances[0], _NOT_ALIKE)
-    is_said = any(n.message == restored_iterations.STORED for n in draft.notes)
-    for counter, begun in draft.facts.counters.begun_by_others:
-        if not is_said and counted.counts_share(draft, counter):
-            restored_iterations.tell(draft, "G6", begun, begun)
+    restored_iterations.tell_begun(draft)
     for kept in draft.facts.kept.all:
         if _waits_in_a_buffer(draft, kept) and draft.once("kept iterator", kept):
             draft.ask("G6", kept, _ITERATORS, _WHY, _BUFFERS)
