@@ -153,8 +153,9 @@ def test_such_a_count_steps_over_the_numbers_of_a_list_too(made: str, told: str)
     [
         ("files = sorted(glob.glob('w-*.h5'))\nif files:\n    i = int(files[-1][2:8])\n", True),
         ("for name in os.listdir('w'):\n    i = max(i, int(name.split('-')[1]))\n", True),
-        # a near miss: a setting
-        ("if len(sys.argv) > 1:\n    i = int(sys.argv[1])\n", False),
+        ("if len(sys.argv) > 1:\n    i = int(sys.argv[1])\n", True),  # the user read it off such a name
+        # a near miss: how many there are
+        ("i = len(sys.argv) - 1\n", False),
     ],
 )
 def test_numbers_in_the_names_of_files_were_counted_by_an_earlier_run(found: str, strided: bool) -> None:
