@@ -150,3 +150,13 @@ def test_optimizers_that_are_none_of_keras_have_no_such_rate() -> None:
     steps = "".join(f"    {line}\n" for line in STEP.splitlines())
     text = plan_of(f"{TF}{start}for x in tf.data.Dataset.from_tensor_slices(a).batch(4):\n{steps}").text
     assert "opt.learning_rate" not in text
+
+
+def test_a_session_of_keras_sends_all_its_variables() -> None:
+    old = "import keras\nimport tensorflow as tf\nkeras.backend.set_session(tf.Session())\n"
+    old += "model = keras.models.Sequential([])\n"
+    plan = plan_of(
+        f"{old}model.compile(keras.optimizers.SGD(0.1), 'mse')\nmodel.load_weights(found)\nmodel.fit(x, y)\n"
+    )
+    assert "learning_rate))" not in plan.text
+    assert not any(n.message == SAID for n in plan.notes)

@@ -106,7 +106,7 @@ def _agree_after(draft: Draft, rate: ast.expr) -> bool:
         case _:
             return False
     reasons = [r for r in draft.uniform.of_values.reasons(rate) if isinstance(r, Varies)]
-    if draft.in_graph or kept.attr not in RATES or any(r.kind is not Source.FILES for r in reasons):
+    if draft.in_sessions or kept.attr not in RATES or any(r.kind is not Source.FILES for r in reasons):
         return False
     place = restoring.reached_by_all(draft, statement)
     if place is None or any(frame.loops for way in draft.drive.ways(rate) for frame in way):

@@ -45,6 +45,10 @@ def agree_before_fits(draft: Draft) -> None:
     reading = draft.facts.kept.restored or draft.sites.method_calls("load_weights")
     for fit in draft.sites.fits if reading or draft.module.calls_called("load_model") else ():
         reads = [r for r in _reads(draft, fit) if restoring.may_come_before(draft, r, fit.call)]
+        if (
+            draft.in_sessions
+        ):  # Keras of TensorFlow 1 loads weights alone, and sends all variables of its session
+            reads = [r for r in reads if draft.names.last(r.func) == "load_model"]
         statement = draft.syntax.statement(fit.call)
         if not reads or not isinstance(fit.model, (ast.Name, ast.Attribute)):
             continue
@@ -55,7 +59,7 @@ def agree_before_fits(draft: Draft) -> None:
             if not any(draft.syntax.inside(n, loop) for n in (*reads, *(b.anchor for b in bound))):
                 statement = loop
         rate = f"{draft.module.text(fit.model)}.optimizer.learning_rate"
-        if draft.keras_3 or draft.in_graph or draft.options.elastic or not draft.can_insert(statement):
+        if draft.keras_3 or draft.in_sessions or draft.options.elastic or not draft.can_insert(statement):
             continue  # Keras 3 has it among the optimizer's variables
         if draft.once(f"rate {rate}", statement):
             line = f"{rate} = {from_root(draft)}(float({rate}))"
