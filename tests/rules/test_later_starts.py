@@ -63,7 +63,7 @@ def test_a_length_of_a_share_begins_with_the_steps_of_all_ranks() -> None:
     assert all(line in text for line in FOR_ALL)
 
 
-def test_a_count_that_each_epoch_begins_anew() -> None:
+def test_a_count_that_each_epoch_begins_again() -> None:
     """Near miss: there the start is divided, and the count is a rank's."""
     turns = TURNS.replace("    for x", "    step = epoch * 16\n    for x")
     text = plan_of(f"{HEAD}first = 3\n{turns}").text

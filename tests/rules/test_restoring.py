@@ -35,7 +35,6 @@ def test_a_number_that_begins_at_what_a_checkpoint_keeps_counts_as_that_does(beg
 @pytest.mark.parametrize(
     "begins",
     [
-        "n = int(ck.step) * len(ds)\n",  # the length is that of a rank's share
         "n = 0\n",
         "n = int(other)\n",
     ],
@@ -46,6 +45,17 @@ def test_a_number_that_begins_at_something_else_is_compared_with_a_ranks_steps(b
     text = plan_of(HEAD.replace(".repeat()", "") + KEPT + "other = tf.Variable(0)\n" + begins + loop).text
     assert "        n += 1\n" in text
     assert "if n % max(1, 100 // hvd.size()) == 0:" in text
+
+
+def test_a_number_that_begins_with_the_steps_of_epochs_counts_for_all_ranks() -> None:
+    """The length is that of a rank's share, of which the epochs before had size() times as many steps."""
+    loop = "for e in range(int(ck.step), 9):\n    for x, y in ds:\n        step(x, y)\n        n += 1\n"
+    loop += "        if n % 100 == 0:\n            keep()\n"
+    begins = "n = int(ck.step) * len(ds)\n"
+    text = plan_of(HEAD.replace(".repeat()", "") + KEPT + begins + loop).text
+    assert "n = int(ck.step) * len(ds) * hvd.size()\n" in text
+    assert "        n += hvd.size()\n" in text
+    assert "        if n % 100 < hvd.size():\n" in text
 
 
 FOUND = "n = 0\npath = tf.train.latest_checkpoint('d')\n"

@@ -60,7 +60,7 @@ class LaterStarts:
         return bool(made) and all(self.module.names.last(c.func) in _PARSING for c in made)
 
     def _comes_again(self, start: ast.expr) -> bool:
-        """Whether a loop, or `fit` with each epoch, comes to the place again: the count begins anew there."""
+        """Whether a loop, or `fit` with each epoch, comes to the place again: the count begins again there."""
         hook = self.occasions.hooks.around(start)
         if hook is not None and (hook.is_of_batches or hook.name in _EPOCHS):
             return True
