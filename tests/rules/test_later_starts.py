@@ -71,6 +71,14 @@ def test_a_count_that_each_epoch_begins_again() -> None:
     assert all(line in text for line in OF_A_RANK)
 
 
+def test_a_start_that_is_made_of_itself() -> None:
+    """Near miss: `int(step)` of what it was before."""
+    told = "step = 0\ndef set_up():\n    global step\n    step = int(step)\n"
+    turns = TURNS.replace("    for x", "    set_up()\n    for x")
+    text = plan_of(f"{HEAD}first = 0\n{told}{turns}").text
+    assert "        step += 1\n" in text
+
+
 @pytest.mark.parametrize(
     ("given", "for_all"), [("48", True), ("first * 16", True), ("0", False), ("1", False)]
 )

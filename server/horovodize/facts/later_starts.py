@@ -18,6 +18,7 @@ from horovodize.summary.module import Module
 _FEW = 16  # a number up to this one is where a first run begins, too: 0, 1, the few batches of a warm-up
 _PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
 _FLAGS = "flags.FLAGS"
+_DEPTH = 4  # of `int(…)`: a number may be made of its last value
 _EPOCHS = ("on_epoch_begin", "on_epoch_end")
 
 
@@ -29,10 +30,13 @@ class LaterStarts:
 
     def is_one(self, start: ast.expr) -> bool:
         """Whether a count that begins at a number goes on from steps that were taken before it."""
-        made = [o.node for o in self.values.origins(start) if not o.path]
-        return any(self._is_many(e) for e in made if isinstance(e, ast.expr)) and not self._comes_again(start)
+        return self._comes_of_many(start, _DEPTH) and not self._comes_again(start)
 
-    def _is_many(self, e: ast.expr) -> bool:
+    def _comes_of_many(self, e: ast.expr, depth: int) -> bool:
+        made = [o.node for o in self.values.origins(e) if not o.path]
+        return any(self._is_many(n, depth) for n in made if isinstance(n, ast.expr))
+
+    def _is_many(self, e: ast.expr, depth: int) -> bool:
         """A number of many steps that is written out, steps in each of the epochs before, or what a user says."""
         match e:
             case ast.Constant(value=value):
@@ -46,9 +50,9 @@ class LaterStarts:
                 return self._is_option(e)
             case ast.Subscript(value=words):
                 return self.module.names.of(words) == "sys.argv"
-            case ast.Call():
+            case ast.Call() if depth:
                 inner = within(self.module.names.last(e.func), e)  # `int(args.start_step)`
-                return inner is not None and self.is_one(inner)
+                return inner is not None and self._comes_of_many(inner, depth - 1)
             case _:
                 return False
 
