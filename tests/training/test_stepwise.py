@@ -15,7 +15,7 @@ from horovodize.summary import summarize
 from tests.stepwise import comparing, deciding, fits, programs, sessions
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
-NUMBER = 45  # of 1,788, and of 384 sessions, for each number of ranks
+NUMBER = 45  # of 3,278, and of 384 sessions, for each number of ranks
 
 
 @pytest.mark.parametrize("kind", [programs, sessions], ids=["tapes", "sessions"])
