@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan
 from horovodize.rules import verbosity
+from horovodize.source import Document
+from horovodize.summary import summarize
 
 from .guarding import apply, check, unchanged
+from .pairs import TF
 
 RULES = (verbosity.RULE,)
 
@@ -134,6 +140,15 @@ def test_models_behind_attributes_and_in_callbacks() -> None:
                 score = self.model.evaluate(x, y, verbose=1 if hvd.rank() == 0 else 0)
         """,
     )
+
+
+@pytest.mark.parametrize(("version", "shows"), [("2.8", False), ("1.15", False), ("2.9", True), ("", True)])
+def test_predict_says_nothing_in_old_versions(version: str, shows: bool) -> None:
+    model = "model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])\nmodel.compile('sgd', 'mse')\n"
+    source = f"{TF}{model}model.fit(np.ones((9, 1)), np.ones(9))\nmodel.predict(np.ones((9, 1)))\n"
+    result = distribute(summarize(Document(f"import numpy as np\n{source}")), Options(tensorflow=version))
+    assert isinstance(result, Plan)
+    assert ("predict(np.ones((9, 1)), verbose=" in result.text) is shows
 
 
 def test_tqdm() -> None:

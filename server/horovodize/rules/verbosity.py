@@ -9,8 +9,9 @@ Before         model.fit(x, y, epochs=3)
                scores = model.evaluate(x, y, verbose=args.verbose)
 After          model.fit(x, y, epochs=3, verbose=1 if hvd.rank() == 0 else 0)
                scores = model.evaluate(x, y, verbose=args.verbose if hvd.rank() == 0 else 0)
-Leaves alone   `verbose=0`; bars on the standard output of ranks that C6 silences; a call that passes `**options`, which may
-               hold it; `fit` of what is not a Keras model, and of a class that brings its own.
+Leaves alone   `verbose=0`; `predict` of TensorFlow before 2.9, which says nothing by itself; bars on the standard output of
+               ranks that C6 silences; a call that passes `**options`, which may hold it; `fit` of what is not a Keras model,
+               and of a class that brings its own.
 Source         Seed 2.3.1, evaluate. Erratum: the seed inserts the value as third positional argument, which is
                `batch_size`; it leaves `fit` and `predict` out.
 """
@@ -29,6 +30,7 @@ from horovodize.summary.effects import in_place
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.world.versions import before
 
 _DEFAULT = {
     "fit": "1",
@@ -38,6 +40,7 @@ _DEFAULT = {
     "evaluate_generator": "0",
     "predict_generator": "0",
 }
+_FIRST_THAT_PREDICTS_ALOUD = (2, 9)
 _PROGBAR = "tensorflow.keras.utils.Progbar"
 _BARS = ("tqdm", "trange", "tqdm_notebook", "tnrange")
 _TOLD_ALIKE = ("rich.progress.track", "alive_progress.alive_it")  # to be silent
@@ -63,7 +66,10 @@ def apply(draft: Draft) -> None:
                 if not _is_left_to_root(outputs, call):
                     known = catalogue.method(MODEL, method)
                     place = known.position("verbose") if known is not None else None
-                    _quiet(draft, call, place, _DEFAULT[method])
+                    silent = method == "predict" and before(
+                        draft.world.tensorflow, _FIRST_THAT_PREDICTS_ALOUD
+                    )
+                    _quiet(draft, call, place, "0" if silent else _DEFAULT[method])
                 continue
         name = draft.names.of(call.func) or ""
         is_bar = (name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS) or name in _TOLD_ALIKE
