@@ -295,3 +295,20 @@ def test_a_test_that_does_more_than_to_select_counts(choice: str) -> None:
     text = plan_of(HEAD + "held = X\n" + FOR + choice + "    train(rows, values)\n").text
     assert "own_i == 100" not in text
     assert "for i, own_i in rounds(range(200)):" in text
+
+
+@pytest.mark.parametrize("array", ["np.array", "np.asarray", "tf.constant"])
+def test_rows_that_are_made_of_the_number_go_with_those_it_selects(array: str) -> None:
+    """One rank's row would have another's label."""
+    text = lines(
+        f"{FOR}    train(X[i : i + 1], {array}([[2.0 * i]]))\n    if i % 50 == 0:\n        model.save_weights('w')\n"
+    )
+    assert f"train(X[own_i : own_i + 1], {array}([[2.0 * own_i]]))" in text
+    assert "if i % max(1, 50 // hvd.size()) == 0 and hvd.rank() == 0:" in text
+
+
+def test_a_number_that_a_step_is_given_counts() -> None:
+    """Near miss: no row, but how far training is."""
+    text = lines(f"{FOR}    opt.learning_rate = 0.1 / (i + 1)\n    train(X[i : i + 1], Y[i : i + 1])\n")
+    assert "for i, own_i in rounds(range(200)):" in text
+    assert "opt.learning_rate = 0.1 / (min(i * hvd.size(), 200 - 1) + 1) * hvd.size()" in text

@@ -27,6 +27,7 @@ from horovodize.summary.variables import NUMBERS
 
 _OF_NUMBERS = NUMBERS | {"maximum", "amin", "amax", "round", "floor", "ceil", "max"}
 _DEPTH = 3  # functions that are followed, one from another
+_ARRAYS = ("numpy.array", "numpy.asarray", "tensorflow.constant", "tensorflow.convert_to_tensor")
 _ROUNDS = 4  # names that are made of one another
 
 
@@ -235,6 +236,14 @@ class _Reading:
 
     # ------------------------------------------------------------------ what selects
 
+    def _beside_rows(self) -> Iterator[ast.AST]:
+        """Rows that are made of the number beside those that are selected: `np.array([[2 * i]])`."""
+        for n in self.body:
+            match n:
+                case ast.Call(args=[ast.List(elts=[ast.List(), *_]) as rows, *_]):
+                    if self.feeding.module.names.of(n.func) in _ARRAYS:
+                        yield rows
+
     def _selectors(self) -> tuple[list[ast.AST], list[Told], set[str]]:
         """(the expressions by which data is selected: slices, arguments of what reads a batch; the calls that do more with a
         number than that; the attributes that methods select by)."""
@@ -256,6 +265,8 @@ class _Reading:
             elif isinstance(n, ast.Call) and selects(feeding, n, self.derived):
                 roots += arguments(n)
                 inside |= selected_inside(feeding, n, self.derived)
+        if roots:
+            roots += self._beside_rows()
         return roots + self._choosing(set(roots)), told, inside
 
     def _choosing(self, roots: set[ast.AST]) -> list[ast.AST]:
