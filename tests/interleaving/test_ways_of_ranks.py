@@ -111,6 +111,23 @@ for epoch in range(3):
     "a rate that all ranks set": STEP
     + SENT
     + "for epoch in range(3):\n    step(x)\n    if epoch == 1:\n        optimizer.learning_rate.assign(0.001)\n",
+    "a loss of rows that were sent before": """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+hvd.init()
+x = hvd.broadcast_object(np.random.rand(100))
+weight = tf.Variable([0.0])
+loss = tf.reduce_mean((weight * x - 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.5)).minimize(loss)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+sess.run(hvd.broadcast_global_variables(0))
+for step in range(201):
+    sess.run(train)
+    if step % 20 == 0 and hvd.rank() == 0:
+        print(sess.run(loss))
+""",
     "counters in a loop over a share": STEP
     + SENT
     + """\
@@ -128,6 +145,14 @@ for rows in data:
 @pytest.mark.parametrize("name", NONE)
 def test_nothing_is_said_of(name: str) -> None:
     assert found(NONE[name]) == []
+
+
+def test_a_collective_in_the_graph_is_fetched_by_all() -> None:
+    """Beside rows that were sent before: what is averaged in the graph is exchanged with each run."""
+    text = NONE["a loss of rows that were sent before"].replace(
+        "print(sess.run(loss))", "print(sess.run(mean))"
+    )
+    assert len(found(text.replace("sess = ", "mean = hvd.allreduce(loss)\nsess = "))) == 1
 
 
 def test_what_is_fetched_later_is_not_there_yet() -> None:

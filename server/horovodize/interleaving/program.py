@@ -42,6 +42,7 @@ from horovodize.source.nodes import children
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, is_main_guard
 
 _DEPTH = 10  # calls down
+_AT_ONCE = "_object"  # what gives an object where it is called, and is no part of a graph
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _AVERAGES = "MetricAverageCallback"
@@ -420,9 +421,8 @@ class Program:
             if self.module.names.last(run.func) == "restore":  # of a saver: it is given the session
                 continue
             fetched = list(self.module.values.depends([self.facts.sites.graph.fetches(run)], _FETCHED))
-            found[run] = [
-                c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None and not c.trains
-            ]
+            behind = (c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None)
+            found[run] = [c for c in behind if not c.trains and not c.name.endswith(_AT_ONCE)]
         return found
 
 
