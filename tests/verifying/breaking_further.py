@@ -25,8 +25,9 @@ FURTHER = [
         ADVERSARIES,
         (
             (
-                ", discriminator.variables, generator_optimizer.variables(), discriminator_optimizer.variables())",
-                ", generator_optimizer.variables())",
+                ", discriminator.variables, [*generator_optimizer.variables(), generator_optimizer.learning_rate], "
+                "[*discriminator_optimizer.variables(), discriminator_optimizer.learning_rate])",
+                ", [*generator_optimizer.variables(), generator_optimizer.learning_rate])",
             ),
         ),
     ),

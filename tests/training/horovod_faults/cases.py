@@ -219,6 +219,7 @@ def train(state):
 for kept in optimizer.variables[2:]:  # as if rank 0 had trained, and rank 1 had just come
     kept.assign(kept + 3.0 * (1 - hvd.rank()))
 state = hvd.elastic.TensorFlowState([*model.variables, *optimizer.variables], batch=0)
+state.register_reset_callbacks([lambda: optimizer.learning_rate.assign(0.01 * hvd.size())])
 state.sync()
 train.__wrapped__(state)
 """
