@@ -22,8 +22,8 @@ _NAMES = frozenset(
 )
 _BY_NAME = ("__setattr__", "_set_hyper")
 _TABLES = ("_hyper", "__dict__")
-_WHAT = "Let it change as fast for the rows that are seen"
-_WHY = "Each rank takes size() times fewer steps; this goes by how much has been seen."
+WHAT = "Let it change as fast for the rows that are seen"
+WHY = "Each rank takes size() times fewer steps; this goes by how much has been seen."
 _ASKED = (
     "the optimizer is told this by a count of a rank's steps, size() times fewer than before: check that it changes as fast "
     "for the rows that are seen"
@@ -44,7 +44,7 @@ def apply(draft: Draft) -> None:
             decays.follow(draft, value, setting, rule="G5")
         unseen = next((r for r in rate_reads.reads(draft, value) if _is_left(draft, r)), None)
         if unseen is not None and draft.once("optimizer's setting", value):
-            draft.ask("G5", unseen, _WHAT, _WHY, _ASKED)
+            draft.ask("G5", unseen, WHAT, WHY, _ASKED)
 
 
 def _settings(draft: Draft) -> Iterator[Setting]:
@@ -105,4 +105,4 @@ def _is_left(draft: Draft, read: ast.expr) -> bool:
     return not is_tested and counted.of(draft, read) is not None
 
 
-__all__ = ["apply"]
+__all__ = ["WHAT", "WHY", "apply"]

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import ITERATIONS
 from horovodize.rules.draft import Draft
+from horovodize.rules.optimizer_settings import WHAT, WHY
 from horovodize.summary.syntax import FUNCTIONS
 
 _OPTIMIZER = "tensorflow.keras.optimizers.Optimizer"
 _POWERS = ("pow", "power")
-_WHAT = "Let it change as fast for the rows that are seen"
-_WHY = "Each rank takes size() times fewer steps; this goes by how much has been seen."
 _ASKED = (
     "this optimizer goes by a count of a rank's steps, size() times fewer than before: check that it changes as fast for the "
     "rows that are seen"
@@ -36,7 +35,7 @@ def ask(draft: Draft) -> None:
         reads = (n for member in cls.body if isinstance(member, FUNCTIONS) for n in _reads(member))
         found = next((n for n in reads if not _is_exponent(draft, n)), None)
         if found is not None and draft.once("counts of an optimizer", cls):
-            draft.ask("C5", found, _WHAT, _WHY, _ASKED)
+            draft.ask("C5", found, WHAT, WHY, _ASKED)
 
 
 def _reads(function: ast.AST) -> Iterator[ast.Attribute]:

@@ -45,9 +45,8 @@ def agree_before_fits(draft: Draft) -> None:
     reading = draft.facts.kept.restored or draft.sites.method_calls("load_weights")
     for fit in draft.sites.fits if reading or draft.module.calls_called("load_model") else ():
         reads = [r for r in _reads(draft, fit) if restoring.may_come_before(draft, r, fit.call)]
-        if (
-            draft.in_sessions
-        ):  # Keras of TensorFlow 1 loads weights alone, and sends all variables of its session
+        if draft.in_sessions:
+            # Keras of TensorFlow 1 loads weights alone, and sends all variables of its session
             reads = [r for r in reads if draft.names.last(r.func) == "load_model"]
         statement = draft.syntax.statement(fit.call)
         if not reads or not isinstance(fit.model, (ast.Name, ast.Attribute)):
