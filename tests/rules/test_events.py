@@ -49,6 +49,30 @@ def test_what_counts_no_steps_or_only_the_first_is_left(test: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("total % 100 or keep(model)", "total % max(1, 100 // hvd.size()) or keep(model)"),
+        # near misses: a number from 1 on, and one that is kept
+        ("k = total % 100 or 100", "k = total % 100 or 100"),
+        ("print(total % 100 or 100)", "print(total % 100 or 100)"),
+    ],
+)
+def test_what_is_done_by_or(line: str, after: str) -> None:
+    text = plan_of(f"{TAPE}{DATA}{LOOP}        {line}\n", output="silence").text
+    assert f"        {after}\n" in text
+
+
+@pytest.mark.parametrize(("test", "divided"), [("batch % 8 or", True), ("8 or", False)])
+def test_what_a_lambda_of_a_callback_does_by_or(test: str, divided: bool) -> None:
+    text = plan_of(
+        f"{TF}model = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\n"
+        f"save = tf.keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: {test} model.save('m'))\n"
+        "model.fit(a, b, callbacks=[save])\n"
+    ).text
+    assert ("batch % max(1, 8 // hvd.size()) or" in text) is divided
+
+
+@pytest.mark.parametrize(
     ("more", "after"),
     [
         ("if step < 8:\n        x = x * 0.5", "if step < max(1, 8 // hvd.size()):"),

@@ -251,13 +251,15 @@ def _dividend(modulo: ast.expr) -> ast.expr:
 def _is_tested(draft: Draft, e: ast.expr) -> bool:
     """Whether only it counts whether something is 0: `if not step % 100:`, `if k and k % 100:`, `step % 100 or save()`."""
     child: ast.AST = e
+    decides = False  # whether something else is done by it
     for a in draft.syntax.ancestors(e):
         if isinstance(a, ast.UnaryOp) and isinstance(a.op, ast.Not):
             return True
         if isinstance(a, ast.BoolOp):
-            if child is not a.values[-1]:
-                return True
+            decides |= child is not a.values[-1]
             child = a
+        elif isinstance(a, ast.Expr) or draft.facts.hooks.of(a) is not None:
+            return decides  # what comes of it is not kept, unlike in `k = step % 100 or 100`
         else:
             return isinstance(a, (ast.If, ast.IfExp, ast.While)) and draft.syntax.field[child] == "test"
     return False
