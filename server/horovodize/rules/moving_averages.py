@@ -31,7 +31,7 @@ from horovodize.facts.variable_additions import within
 from horovodize.rules import (
     counted,
     deciding_averages,
-    deque_windows,
+    kept_windows,
     graph_averages,
     graph_states,
     last_items,
@@ -90,7 +90,7 @@ def apply(draft: Draft) -> None:
         if used is not None and not (isinstance(used, ast.Constant) and not used.value):
             _slow_down_optimizer(draft, call)
     deciding_averages.forget_as_fast(draft)
-    deque_windows.look_at_as_many(draft)
+    kept_windows.look_at_as_many(draft)
     last_items.look_at_as_many(draft)
     if draft.in_graph:
         graph_states.go_as_far(draft)

@@ -64,3 +64,54 @@ def test_a_sum_over_a_window_is_asked_about() -> None:
 )
 def test_other_windows_are_left(test: str, then: str, item: str) -> None:
     assert "window = collections.deque(maxlen=20)\n" in distributed(test, then, item)
+
+
+def cut(then: str, test: str = "np.mean(window) < 0.1", item: str = "float(loss)") -> str:
+    lines = PROGRAM.replace("window = collections.deque(maxlen={size})", "window = []")
+    lines = lines.replace("    if {test}:", f"    {then}\n    if {{test}}:")
+    return plan_of(lines.format(test=test, then="break", item=item)).text
+
+
+@pytest.mark.parametrize(
+    ("then", "after"),
+    [
+        ("if len(window) > 20: window.pop(0)", "if len(window) > max(1, 20 // hvd.size()): window.pop(0)"),
+        ("if len(window) > K: del window[0]", "if len(window) > max(1, K // hvd.size()): del window[0]"),
+        (
+            "if len(window) > 20: window = window[1:]",
+            "if len(window) > max(1, 20 // hvd.size()): window = window[1:]",
+        ),
+        ("window = window[-20:]", "window = window[-max(1, 20 // hvd.size()):]"),
+        ("window[:] = window[-20:]", "window[:] = window[-max(1, 20 // hvd.size()):]"),
+        ("del window[:-K]", "del window[:-max(1, K // hvd.size())]"),
+    ],
+)
+def test_a_list_that_gives_its_first_away_is_such_a_window(then: str, after: str) -> None:
+    assert after in cut(then)
+
+
+def test_the_test_of_a_full_list_goes_with_what_cuts_it() -> None:
+    text = cut(
+        "if len(window) > 20: window.pop(0)", "len(window) == 20 and np.std(window) < 0.1 or window.clear()"
+    )
+    assert "len(window) > max(1, 20 // hvd.size())" in text
+    assert "len(window) == max(1, 20 // hvd.size()) and" in text
+
+
+def test_a_full_list_by_which_no_mean_decides_keeps_both_numbers() -> None:
+    """It is cut where it would be longer than 20, and emptied where it has 20: half of that is passed by once."""
+    text = cut("if len(window) > 20: window.pop(0)", "len(window) == 20 and not window.clear()", "x")
+    assert "if len(window) > 20: window.pop(0)" in text
+    assert "len(window) == 20 and" in text
+
+
+@pytest.mark.parametrize(
+    ("then", "test", "item"),
+    [
+        ("if len(window) > 20: window.pop(0)", "len(window) == 20 and step > 8000", "x"),  # batches
+        ("if len(window) > 20: window.pop()", "np.mean(window) < 0.1", "float(loss)"),  # the first 20 stay
+        ("window = window[:20]", "np.mean(window) < 0.1", "float(loss)"),
+    ],
+)
+def test_other_lists_are_no_windows(then: str, test: str, item: str) -> None:
+    assert f"    {then}\n" in cut(then, test, item)

@@ -1,15 +1,17 @@
 """Windows over a rank's last losses by which it decides: part of G7.
 
-`window = deque(maxlen=20)` that each step appends its loss to holds the losses of 20 steps. A rank takes size() times fewer, so
-20 of its own stand for size() times as many rows: where something is decided by their mean, the window holds 1/size() of them,
-and so do the tests of whether it is full, `len(window) == 20`."""
+`window = deque(maxlen=20)` that each step appends its loss to holds the losses of 20 steps, and so does a list that gives its
+first away once it is longer (`capped_lists`). A rank takes size() times fewer, so 20 of its own stand for size() times as many
+rows: where something is decided by their mean, the window holds 1/size() of them, and so do the tests of whether it is full,
+`len(window) == 20`."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from horovodize.rules import counted
+from horovodize.rules import capped_lists, counted
 from horovodize.rules.draft import Draft
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY
@@ -24,30 +26,55 @@ _SUMS = (
 )
 
 
+@dataclass(frozen=True)
+class _Window:
+    held: ast.Name | ast.Attribute
+    most: ast.expr  # how many it holds
+    reads: tuple[ast.expr, ...]
+
+
 def look_at_as_many(draft: Draft) -> None:
     """Divides the lengths of such windows."""
     if not draft.options.split_data or not draft.divided:
         return
-    for made in draft.module.calls_of("collections.deque"):
-        length = argument(made, "maxlen", 1)
-        number = draft.facts.feeding.kinds.constant(length) if length is not None else None
-        held = _held(draft, made)
-        if length is None or number is None or number < 2 or held is None or not _decides(draft, made, held):
+    for window in (*_deques(draft), *_lists(draft)):
+        number = draft.facts.feeding.kinds.constant(window.most)
+        if number is None or number < 2 or not _decides(draft, window):
             continue
         grows = [
             c
-            for c in growing(draft, held)
+            for c in growing(draft, window.held)
             if isinstance(c, ast.Call) and draft.names.last(c.func) == "append"
         ]
         if len(grows) != 1 or not counted.is_by_step(draft, grows[0]):
             continue
-        divisors = _divisors(draft, made, number)
+        divisors = _divisors(draft, window, number)
         if divisors is None:
-            if draft.once("window of sums", made):
-                draft.ask("G7", length, WHAT, WHY, _SUMS)
+            if draft.once("window of sums", window.most):
+                draft.ask("G7", window.most, WHAT, WHY, _SUMS)
             continue
-        for e in (length, *_tested(draft, made, number), *divisors):
+        for e in (window.most, *_tested(draft, window, number), *divisors):
             draft.change("G7", e, WHAT, WHY, counted.over_ranks(draft, e, "G7"))
+
+
+def _deques(draft: Draft) -> Iterator[_Window]:
+    """`window = deque(maxlen=20)`"""
+    for made in draft.module.calls_of("collections.deque"):
+        length, held = argument(made, "maxlen", 1), _held(draft, made)
+        if length is not None and held is not None:
+            yield _Window(held, length, tuple(_reads(draft, made, held)))
+
+
+def _lists(draft: Draft) -> Iterator[_Window]:
+    """`if len(window) > 20: window.pop(0)`"""
+    for capped in capped_lists.every(draft):
+        reads = [r for r in capped.reads(draft) if not _cuts(draft, r, capped.most)]
+        yield _Window(capped.held, capped.most, tuple(reads))
+
+
+def _cuts(draft: Draft, read: ast.expr, most: ast.expr) -> bool:
+    """Whether a window is read to be cut: by the statement that says how many it holds."""
+    return draft.syntax.statement(read) is draft.syntax.statement(most)
 
 
 def _held(draft: Draft, made: ast.Call) -> ast.Name | ast.Attribute | None:
@@ -59,10 +86,9 @@ def _held(draft: Draft, made: ast.Call) -> ast.Name | ast.Attribute | None:
     return target if isinstance(target, (ast.Name, ast.Attribute)) else None
 
 
-def _reads(draft: Draft, made: ast.Call) -> Iterator[ast.expr]:
+def _reads(draft: Draft, made: ast.Call, held: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
     """Where a window is read."""
-    held = _held(draft, made)
-    last = held.id if isinstance(held, ast.Name) else held.attr if held is not None else ""
+    last = held.id if isinstance(held, ast.Name) else held.attr
     for n in draft.syntax.every(ast.Name, ast.Attribute):
         called = n.id if isinstance(n, ast.Name) else n.attr
         if (
@@ -73,9 +99,9 @@ def _reads(draft: Draft, made: ast.Call) -> Iterator[ast.expr]:
             yield n
 
 
-def _decides(draft: Draft, made: ast.Call, held: ast.expr) -> bool:
+def _decides(draft: Draft, window: _Window) -> bool:
     """Whether a mean over a window is for more than to be shown."""
-    for read in _reads(draft, made):
+    for read in window.reads:
         call = draft.syntax.parent[read]
         is_mean = isinstance(call, ast.Call) and read in call.args and draft.names.last(call.func) in _MEANS
         if is_mean and not is_shown(draft, read):
@@ -83,10 +109,10 @@ def _decides(draft: Draft, made: ast.Call, held: ast.expr) -> bool:
     return False
 
 
-def _divisors(draft: Draft, made: ast.Call, number: int) -> list[ast.expr] | None:
+def _divisors(draft: Draft, window: _Window, number: int) -> list[ast.expr] | None:
     """`20` of `sum(window) / 20`; None where a sum over a window is not divided by how many it holds."""
     found = list[ast.expr]()
-    for read in _reads(draft, made):
+    for read in window.reads:
         call = draft.syntax.parent[read]
         if (
             not isinstance(call, ast.Call)
@@ -106,13 +132,12 @@ def _divisors(draft: Draft, made: ast.Call, number: int) -> list[ast.expr] | Non
     return found
 
 
-def _tested(draft: Draft, made: ast.Call, number: int) -> Iterator[ast.expr]:
+def _tested(draft: Draft, window: _Window, number: int) -> Iterator[ast.expr]:
     """`20` of `len(window) == 20`"""
-    reads = set(_reads(draft, made))
     for test in draft.syntax.every(ast.Compare):
         match test:
             case ast.Compare(left=ast.Call(func=ast.Name(id="len"), args=[held]), comparators=[most]) if (
-                held in reads
+                held in window.reads
             ):
                 if draft.facts.feeding.kinds.constant(most) == number:
                     yield most
