@@ -13,12 +13,13 @@ from functools import cached_property
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.record_tuples import carried_on, place, whole_of
-from horovodize.facts.records import Replaced, in_place, renewed, replaced, text_of
+from horovodize.facts.records import REPLACING, Replaced, in_place, renewed, replaced, text_of
 from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.summary.augmented import augmented
 from horovodize.summary.feeding import Driver
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.tables import in_order
 
 _TUPLES = ("collections.namedtuple", "typing.NamedTuple", "dataclasses.make_dataclass")
 
@@ -95,7 +96,10 @@ class RecordCounts:
 
     @cached_property
     def _replaced(self) -> list[Replaced]:
-        found = [replaced(self.module, n) for n in self.syntax.every(ast.Call, ast.Dict, ast.BinOp)]
+        calls = self.module.calls_called(*REPLACING)
+        found = [
+            replaced(self.module, n) for n in in_order([*calls, *self.syntax.every(ast.Dict, ast.BinOp)])
+        ]
         found += [in_place(c) for c in self.module.calls_called("update")]
         sums = (
             n

@@ -24,6 +24,14 @@ _LOADING = (
 )
 
 
+REPLACING = (
+    "_replace",
+    "replace",
+    "evolve",
+    "dict",
+)  # as the functions are called that give a record that replaces another
+
+
 @dataclass(frozen=True, eq=False)
 class Replaced:
     """A record that is another one, but for some fields. `whole`: that other one."""

@@ -184,19 +184,21 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
 
 def _under(context: Context, test: ast.expr, site: ast.Call, in_statement: bool = True) -> Iterator[Finding]:
     differs = context.facts.uniform.varies(test)
-    if in_statement and differs is not None and context.facts.uniform.differs_by_a_file(test):
+    if differs is None:
+        return
+    if in_statement and context.facts.uniform.differs_by_a_file(test):
         yield site, _BY_A_FILE, differs.where
         return
     # All ranks agree on a number that is restored (G6).
     kept = context.facts.kept
     goes_on = context.facts.counters.stored_in(test) is not None or (
-        differs is not None and differs.where in kept.numbers and any(kept.places(differs.where))
+        differs.where in kept.numbers and any(kept.places(differs.where))
     )
-    goes_on = goes_on or (differs is not None and _is_read_by_all(context, differs.where))
+    goes_on = goes_on or _is_read_by_all(context, differs.where)
     if any(isinstance(r, Varies) and r.kind in _AGREED for r in context.facts.uniform.reasons(test)):
         if any(context.syntax.inside(test, loop) for loop in context.syntax.loops(site)):
             return  # draws that training is given show in what it computes: by that, all ranks decide together
-    if differs is not None and differs.kind is Source.FILES and not goes_on:
+    if differs.kind is Source.FILES and not goes_on:
         differs = context.facts.uniform.where(_ranges_around(context, site)).varies(test)
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (

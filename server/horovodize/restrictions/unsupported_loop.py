@@ -249,15 +249,14 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _forests(context: Context) -> Iterator[Violation]:
     """Models that are fitted as Keras' are, without gradients (TensorFlow Decision Forests)."""
-    for call in context.syntax.calls:
-        name = context.names.of(call.func) or ""
-        if name.startswith("tensorflow_decision_forests.keras.") and name.endswith("Model"):
-            yield RESTRICTION.at(
-                context,
-                call,
-                "trees are grown without gradients, so each rank would grow others from its part of the data; train them in "
-                "one process",
-            )
+    forests = (name for name in context.module.calls if name.startswith("tensorflow_decision_forests.keras."))
+    for call in context.module.calls.get(*(name for name in forests if name.endswith("Model"))):
+        yield RESTRICTION.at(
+            context,
+            call,
+            "trees are grown without gradients, so each rank would grow others from its part of the data; train them in one "
+            "process",
+        )
 
 
 def _wrapped_for_sklearn(context: Context) -> Iterator[Violation]:

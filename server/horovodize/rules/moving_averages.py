@@ -31,9 +31,9 @@ from horovodize.facts.variable_additions import within
 from horovodize.rules import (
     counted,
     deciding_averages,
-    kept_windows,
     graph_averages,
     graph_states,
+    kept_windows,
     last_items,
     moved_on,
     steered,

@@ -52,6 +52,7 @@ _GROUPING = {
 }
 _SESSION_NAME = re.compile(r"(^|_)(sess|session)s?\d*$", re.I)
 _RUNNING = {"run", "partial_run", "eval", "restore"}
+_RUNNING_WRITTEN = tuple(sorted(f".{name}" for name in _RUNNING))
 _LIMIT = 400
 
 
@@ -109,7 +110,7 @@ class Graph:
         return [*found, *(fed.values if isinstance(fed, ast.Dict) else ())]
 
     def _run_calls(self) -> Iterator[ast.Call]:
-        for call in self.syntax.calls:
+        for call in self.syntax.calls if self._prepares else self.module.calls_written.get(*_RUNNING_WRITTEN):
             if isinstance(call.func, ast.Attribute) and call.func.attr in _RUNNING:
                 if self.module.names.of(call.func) is None:
                     yield call
@@ -125,11 +126,7 @@ class Graph:
     @cached_property
     def _prepares(self) -> set[ast.Call]:
         return {
-            c
-            for c in self.syntax.calls
-            if isinstance(c.func, ast.Attribute)
-            and c.func.attr == "make_callable"
-            and self.module.names.of(c.func) is None
+            c for c in self.module.calls_written.get(".make_callable") if self.module.names.of(c.func) is None
         }
 
     def _run(self, call: ast.Call) -> Run | None:

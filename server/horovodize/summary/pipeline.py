@@ -48,10 +48,6 @@ class Pipelines:
             module.values,
             module.names,
         )
-        self._uses: dict[str, list[ast.Name]] = {}
-        for node in self.syntax.nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self._uses.setdefault(node.id, []).append(node)
         self._known: dict[ast.AST, bool] = {}
 
     # ------------------------------------------------------------------ what is a dataset
@@ -329,11 +325,10 @@ class Pipelines:
         if isinstance(b.anchor, ast.Attribute):
             return [
                 n
-                for n in self.syntax.nodes
-                if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load) and n.attr == b.name
-                and b in self.values.attribute_bindings(n)
-            ]  # fmt: skip
-        return [n for n in self._uses.get(b.name, ()) if b in self.bindings(n)]
+                for n in self.module.loads.get(b.name)
+                if isinstance(n, ast.Attribute) and b in self.values.attribute_bindings(n)
+            ]
+        return [n for n in self.module.loads.get(b.name) if isinstance(n, ast.Name) and b in self.bindings(n)]
 
 
 class _Walk:
