@@ -51,7 +51,14 @@ BACK = """\
 SKIPS = "if scale > 1:\n                continue\n"
 
 
-@pytest.mark.parametrize("there", [BY_PAIRS, BY_NUMBER], ids=["pairs", "numbers"])
+LISTED = """\
+        moves = [g * scale for g in gradients]
+        for p, e in zip(params, moves):
+            p.assign_add(e)
+"""
+
+
+@pytest.mark.parametrize("there", [BY_PAIRS, BY_NUMBER, LISTED], ids=["pairs", "numbers", "listed before"])
 def test_both_gradients_are_averaged(there: str) -> None:
     """Moved by its own gradients, a rank would come back to other numbers than the rest."""
     plan = plan_of(STEP.format(there=there, back=BACK), tensorflow="2.21")
@@ -70,6 +77,8 @@ def test_both_gradients_are_averaged(there: str) -> None:
         (BY_PAIRS, BACK.replace("assign_sub", "assign_add")),
         (BY_PAIRS, BACK.replace("zip(params", "zip(self.net.trainable_weights[1:]")),
         (BY_PAIRS.replace("append(e)", "append(g)"), BACK),
+        (LISTED, "        moves = [0.5 * e for e in moves]\n" + BACK),
+        (LISTED, BACK.replace("zip(params", "zip(self.net.trainable_weights[1:]")),
         (BY_PAIRS.replace("            p.assign_add(e)", "            if scale > 1:\n                p.assign_add(e)"), BACK),
         (BY_PAIRS, BACK.replace("            p.assign", f"            {SKIPS}            p.assign")),
         (BY_PAIRS.replace("            moves.append(e)", "            if scale > 1:\n                moves.append(e)"), BACK),

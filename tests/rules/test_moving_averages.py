@@ -693,3 +693,36 @@ def test_an_average_that_begins_with_the_first_step_goes_on_with_each(begins: st
 def test_an_average_that_begins_again_by_what_steps_give_is_left(begins: str, test: str, more: str) -> None:
     source = HEAD + BEGUN.format(begins=begins, test=test) + LOOP + "    update()\n" + more
     assert changes(plan_of(source), "G7") == []
+
+
+PARTS = LOOP + "    for s, w in zip(slow.layers, model.layers):\n        {}\n"
+BY_NUMBER = LOOP + "    for n in range(len(model.layers)):\n        {}\n"
+
+
+@pytest.mark.parametrize(
+    ("around", "before", "after"),
+    [
+        (
+            PARTS,
+            "s.kernel.assign(0.9 * s.kernel + 0.1 * w.kernel)",
+            "s.kernel.assign(0.9 ** hvd.size() * s.kernel + (1 - 0.9 ** hvd.size()) * w.kernel)",
+        ),
+        (
+            PARTS,
+            "s.kernel.assign_add(0.1 * (w.kernel - s.kernel))",
+            "s.kernel.assign_add((1 - (1 - 0.1) ** hvd.size()) * (w.kernel - s.kernel))",
+        ),
+        (
+            BY_NUMBER,
+            "slow.weights[n].assign(0.9 * slow.weights[n] + 0.1 * model.weights[n])",
+            "slow.weights[n].assign(0.9 ** hvd.size() * slow.weights[n] + (1 - 0.9 ** hvd.size()) * model.weights[n])",
+        ),
+        # near misses: a copy; what no part of a model is mixed with
+        (PARTS, "s.kernel.assign(w.kernel)", "s.kernel.assign(w.kernel)"),
+        (PARTS, "s.seen.assign(0.9 * s.seen + 0.1 * loss)", "s.seen.assign(0.9 * s.seen + 0.1 * loss)"),
+    ],
+)
+def test_an_average_that_is_kept_layer_by_layer(around: str, before: str, after: str) -> None:
+    plan = plan_of(HEAD + around.format(before))
+    assert f"        {after}\n" in plan.text
+    assert bool(changes(plan, "G7")) is (before != after)

@@ -96,9 +96,9 @@ class RecordCounts:
 
     @cached_property
     def _replaced(self) -> list[Replaced]:
-        calls = self.module.calls_called(*REPLACING)
+        named = self.module.calls_called(*REPLACING)
         found = [
-            replaced(self.module, n) for n in in_order([*calls, *self.syntax.every(ast.Dict, ast.BinOp)])
+            replaced(self.module, n) for n in in_order([*named, *self.syntax.every(ast.Dict, ast.BinOp)])
         ]
         found += [in_place(c) for c in self.module.calls_called("update")]
         sums = (

@@ -25,7 +25,6 @@ from horovodize.rules import (
     running_means,
     schedule,
     set_together,
-    shrunk_weights,
     steered,
     tables_by_step,
 )
@@ -81,7 +80,6 @@ def apply(draft: Draft) -> None:
         schedule.divide_steps(draft, made)
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
-    shrunk_weights.apply(draft)
 
 
 def tell_other_calls(draft: Draft) -> None:

@@ -35,7 +35,9 @@ from horovodize.rules import (
     graph_states,
     kept_windows,
     last_items,
+    layer_averages,
     moved_on,
+    shrunk_weights,
     steered,
 )
 from horovodize.rules.draft import SIZE, Draft
@@ -97,10 +99,10 @@ def apply(draft: Draft) -> None:
         _go_on_by_step(draft, steered.fed_numbers(draft))
         return graph_averages.tell(draft)
     mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
-    for kept, value, site in mixed:
+    for kept, value, site in (*mixed, *layer_averages.mixed(draft)):
         if counted.is_by_step(draft, site):
             mix(draft, kept, value)
-    for kept, value, adds, site in (*_added(draft), *_changed(draft)):
+    for kept, value, adds, site in (*_added(draft), *_changed(draft), *layer_averages.changed(draft)):
         if counted.is_by_step(draft, site):
             near(draft, nearing(draft, kept, value, adds=adds), value)
     _go_on_by_step(draft, steered.numbers(draft))
@@ -108,6 +110,7 @@ def apply(draft: Draft) -> None:
         if counted.is_by_step(draft, setting.place):
             operator = setting.binds.operator if setting.binds is not None else None
             _go_on(draft, ast.unparse(setting.kept), setting.value, operator)
+    shrunk_weights.apply(draft)
 
 
 def _go_on_by_step(draft: Draft, numbers: Iterator[tuple[str, Binding]]) -> None:

@@ -4,8 +4,9 @@
         v.assign(v * 0.999)
 
 becomes `v.assign(v * 0.999 ** hvd.size())`: a step of a rank stands for size() steps of one process. So it is in a callback
-that `fit` calls with each batch, and of lists of weights, `model.set_weights([w * 0.999 for w in model.get_weights()])`. A
-factor that changes is asked about.
+that `fit` calls with each batch, of lists of weights, `model.set_weights([w * 0.999 for w in model.get_weights()])`, and of
+what is taken away, `v.assign_sub(0.001 * v)`. A factor that changes is asked about, and so is anything else that each step
+adds to weights: noise, a penalty by their signs.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from collections.abc import Iterator
 
 from horovodize.rules import counted, decays, number_settings
 from horovodize.rules.after_averaging import base, is_trained
-from horovodize.rules.draft import Draft
+from horovodize.rules.decisions import Counted
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.drawn_weights import given_to_weights
+from horovodize.rules.mixtures import is_sum
 from horovodize.rules.number_settings import Setting
+from horovodize.source import Edit
 
 _SHRINKS = "Let weights shrink as much for the rows that are seen"
 _WHY_SHRINKS = "Each rank takes size() times fewer steps, and each of them shrinks the weights."
@@ -25,38 +29,131 @@ _BY_MORE = (
     "each step shrinks these weights by a factor that changes, and a rank takes size() times fewer steps: raise the factor to "
     "the power of the number of ranks"
 )
+_MOVES = "Let weights be moved as far for the rows that are seen"
+_WHY_MOVES = "Each rank takes size() times fewer steps, and each of them moves the weights by hand, too."
+_AS_FAR = (
+    "each step moves these weights by hand, too, and a rank takes size() times fewer steps: move them as far as size() steps "
+    "do (noise by the square root of that)"
+)
 
 
 def apply(draft: Draft) -> None:
     """Raises the factors to the power of the number of ranks."""
-    for setting in _shrinking(draft) if draft.divided and not draft.in_graph else ():
-        known = decays.follow(draft, setting.value, setting, rule="G5")
-        if not known and counted.is_by_step(draft, setting.place) and draft.once("shrinks", setting.place):
-            draft.ask("G5", setting.value, _SHRINKS, _WHY_SHRINKS, _BY_MORE)
+    if not draft.divided or draft.in_graph:
+        return
+    for setting in _of_trained(draft):
+        lost = _lost(setting)
+        if lost is not None:
+            if is_one_factor(draft, lost) and counted.is_by_step(draft, setting.place):
+                _lose_as_much(draft, lost)
+        elif _is_shrinking(draft, setting):
+            known = decays.follow(draft, setting.value, setting, rule="G5")
+            if (
+                not known
+                and counted.is_by_step(draft, setting.place)
+                and draft.once("shrinks", setting.place)
+            ):
+                draft.ask("G5", setting.value, _SHRINKS, _WHY_SHRINKS, _BY_MORE)
+        elif _is_moved(draft, setting) and counted.is_by_step(draft, setting.place):
+            if draft.once("moved by hand", setting.place):
+                draft.ask("G5", setting.value, _MOVES, _WHY_MOVES, _AS_FAR)
 
 
-def _shrinking(draft: Draft) -> Iterator[Setting]:
-    """Where weights get smaller with each step, beside what trains them: `v.assign(v * 0.999)`, a decay by hand."""
-    by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
+def _lose_as_much(draft: Draft, lost: ast.expr) -> None:
+    """`0.001` of `v.assign_sub(0.001 * v)`: what is left is raised to the power of the number of ranks."""
+    if draft.decide(lost, Counted("G5")):
+        opening, closing = ("(", ")") if needs_parentheses(lost) else ("", "")
+        edits = Edit.around(draft.module.span(lost), f"(1 - (1 - {opening}", f"{closing}) ** {SIZE})")
+        draft.change("G5", lost, _SHRINKS, _WHY_SHRINKS, edits)
+
+
+def _of_trained(draft: Draft) -> Iterator[Setting]:
+    """Where weights are set beside what trains them."""
+    by_hand = {call for step in (*draft.sites.hand_updates, *draft.sites.moves) for call in step.calls}
     trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
     for setting in (*number_settings.of_variables(draft), *_of_lists(draft)):
-        value = setting.value
-        if setting.place in by_hand or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
-            continue
-        factor = next((f for e, f in _sides(value) if ast.dump(e) == ast.dump(setting.kept)), None)
-        if factor is None or not is_one_factor(draft, factor) or draft.uniform.of_values.varies(value):
+        if setting.place in by_hand:
             continue
         if is_trained(draft, setting.kept, trained) or _is_of_fitted(draft, setting):
             yield setting
 
 
+def _lost(setting: Setting) -> ast.expr | None:
+    """The part of themselves that weights lose: `0.001` of `v.assign_sub(0.001 * v)` and of `v.assign(v - 0.001 * v)`."""
+    change: ast.expr | None = None
+    if setting.binds is not None:
+        change = setting.value if isinstance(setting.binds.operator, ast.Sub) else None
+    elif isinstance(setting.value, ast.BinOp) and isinstance(setting.value.op, ast.Sub):
+        change = setting.value.right if _is_same(setting.value.left, setting.kept) else None
+    if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Mult):
+        return next((part for e, part in _sides(change) if _is_same(e, setting.kept)), None)
+    return None
+
+
+def _is_shrinking(draft: Draft, setting: Setting) -> bool:
+    """Whether weights are multiplied by one number: `v.assign(v * 0.999)`, a decay by hand."""
+    value = setting.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+        return False
+    factor = next((f for e, f in _sides(value) if _is_same(e, setting.kept)), None)
+    is_one = factor is not None and setting.binds is None and is_one_factor(draft, factor)
+    return is_one and draft.uniform.of_values.varies(value) is None
+
+
+def _is_moved(draft: Draft, setting: Setting) -> bool:
+    """Whether something is added to weights beside a gradient's step: `v.assign_add(noise)`, `v.assign(v - c * sign(v))`. Not
+    a part of the way to others, and nothing that is as large as the optimizer's rate."""
+    value = setting.value
+    if setting.binds is None:
+        if not is_sum(value) or not _is_same(value.left, setting.kept):
+            return False
+        value = value.right
+    parts = list(draft.values.depends([value], 300))
+    if any(isinstance(n, ast.Attribute) and _is_own_rate(draft, n) for n in parts):
+        return False
+    taken = {*draft.sites.training_gradients, *draft.sites.moving_gradients}
+    return not taken & set(parts) and not any(
+        draft.was(n, Counted) for n in ast.walk(value) if isinstance(n, ast.expr)
+    )
+
+
+def _is_same(e: ast.expr, other: ast.expr) -> bool:
+    return ast.unparse(e) == ast.unparse(other)
+
+
 def _of_lists(draft: Draft) -> Iterator[Setting]:
-    """What each weight is set to in `model.set_weights([w * 0.999 for w in model.get_weights()])`."""
+    """What each weight is set to in `model.set_weights([w * 0.999 for w in model.get_weights()])`, and in
+    `layer.set_weights([kernel * 0.999, bias])`."""
     for call in draft.sites.method_calls("set_weights"):
         match call.args:
+            case [ast.List(elts=values)]:
+                products = [v for v in values if isinstance(v, ast.BinOp) and isinstance(v.op, ast.Mult)]
+                sides = [(v, e) for v in products for e, _ in _sides(v) if _is_asked_for(draft, e)]
+                yield from (Setting(call, kept, value) for value, kept in sides)
             case [ast.ListComp(elt=value, generators=[ast.comprehension(target=ast.Name() as kept, ifs=[])])]:
+                value = _changed(value, kept)
                 same = [e for e in ast.walk(value) if isinstance(e, ast.Name) and e.id == kept.id]
                 yield Setting(call, same[0] if same else kept, value)
+
+
+def _is_asked_for(draft: Draft, e: ast.expr) -> bool:
+    """Whether an expression is one of a layer's weights: `layer.get_weights()[0]`, under whatever name."""
+    if isinstance(e, ast.Subscript):
+        e = e.value
+    return any(
+        isinstance(o.node, ast.Call) and draft.names.last(o.node.func) == "get_weights"
+        for o in draft.values.origins(e)
+    )
+
+
+def _changed(value: ast.expr, kept: ast.Name) -> ast.expr:
+    """`w * 0.999` of `w * 0.999 if w.ndim > 1 else w`, where the others stay as they are."""
+    match value:
+        case ast.IfExp(body=changed, orelse=ast.Name(id=same)) if same == kept.id:
+            return changed
+        case ast.IfExp(body=ast.Name(id=same), orelse=changed) if same == kept.id:
+            return changed
+    return value
 
 
 def _is_of_fitted(draft: Draft, setting: Setting) -> bool:

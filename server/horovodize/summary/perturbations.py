@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from horovodize.summary.binding import Binding
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, position
 
@@ -32,6 +33,11 @@ def is_taken_back(
     if any(_is_conditional(module, c, loops[0]) for c, loops in ((move, there), (back, home))):
         return False
     moved, kept = _gone_through(home[0], _variable(back), again)
+    if isinstance(by, ast.Name) and isinstance(kept, ast.Name):
+        before, same = _gone_through(there[0], _variable(move), by)
+        if isinstance(same, ast.Name) and before is not None and moved is not None:
+            reaching = module.scopes.reaching
+            return ast.unparse(before) == ast.unparse(moved) and _is_one_list(same, kept, reaching)
     return (
         moved is not None
         and isinstance(kept, ast.Name)
@@ -39,6 +45,13 @@ def is_taken_back(
         and [ast.dump(e) for e in appended(kept)] == [ast.dump(by)]
         and any(_appends_to(kept.id, s) for s in syntax.block(syntax.statement(move)))
     )
+
+
+def _is_one_list(there: ast.Name, home: ast.Name, reaching: Callable[[ast.Name], Sequence[Binding]]) -> bool:
+    """Whether a name stands for one list both times: what `moves = [rho * g for g in gradients]` has made."""
+    made = reaching(there)
+    once = len(made) == 1 and made[0].kind == "assign" and isinstance(made[0].value, (ast.ListComp, ast.List))
+    return once and list(made) == list(reaching(home))
 
 
 def _appends_to(name: str, statement: ast.stmt) -> bool:

@@ -177,9 +177,14 @@ class Sites(Tf1Sites):
     @cached_property
     def moving_gradients(self) -> list[ast.Call]:
         """The gradients by which variables are moved, and moved back before an optimizer's update of the same function."""
+        return [step.gradient for step in self.moves]
+
+    @cached_property
+    def moves(self) -> list[HandUpdate]:
+        """The moves by those gradients, and back."""
         training = {self.module.syntax.function(u.call) for u in self._optimizer_updates}
         return [
-            step.gradient
+            step
             for step in self._by_hand
             if self.module.syntax.function(step.gradient) in training
             and is_taken_back(self.module, step.calls, self.appended)
