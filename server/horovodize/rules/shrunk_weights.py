@@ -69,10 +69,9 @@ def _lose_as_much(draft: Draft, lost: ast.expr) -> None:
 
 def _of_trained(draft: Draft) -> Iterator[Setting]:
     """Where weights are set beside what trains them."""
-    by_hand = {call for step in (*draft.sites.hand_updates, *draft.sites.moves) for call in step.calls}
     trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
     for setting in (*number_settings.of_variables(draft), *_of_lists(draft)):
-        if setting.place in by_hand:
+        if setting.place in draft.sites.gradient_moves:
             continue
         if is_trained(draft, setting.kept, trained) or _is_of_fitted(draft, setting):
             yield setting

@@ -22,6 +22,10 @@ _ASKED = (
     "by averaged gradients; where a turn is to adapt to its own task, let each rank take them alone, and average what is set "
     "here with `hvd.allreduce`"
 )
+_SET_BACK = (
+    "each turn sets weights back after these steps (MAML): now all ranks take them together, by averaged gradients and with "
+    "a larger rate; where a turn is to adapt to its own task, take these steps by an optimizer of their own"
+)
 _KEEPING = ("get_weights", "numpy", "read_value", "value", "identity", "copy", "deepcopy")
 
 
@@ -42,8 +46,11 @@ def ask(draft: Draft) -> None:
             kept = [n for n in made if _keeps(draft, n) and _comes_before(draft, n, step)]
             mixed = [n for n in made if isinstance(n, ast.BinOp) and _comes_before(draft, step, n)]
             in_turn = any(_is_in(draft, n, turn) or not _is_in(draft, call, turn) for n in kept)
-            if in_turn and mixed and draft.once("taken back", call):
-                draft.ask("G5", call, _WHAT, _WHY, _ASKED)
+            is_set_back = (
+                isinstance(given, ast.Name) and not mixed and bool(kept) and _is_in(draft, call, turn)
+            )
+            if in_turn and (mixed or is_set_back) and draft.once("taken back", call):
+                draft.ask("G5", call, _WHAT, _WHY, _ASKED if mixed else _SET_BACK)
 
 
 def _steps_before(draft: Draft, call: ast.Call, turns: list[Loop]) -> Iterator[tuple[ast.AST, Loop]]:

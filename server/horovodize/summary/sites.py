@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.perturbations import is_taken_back
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
 from horovodize.summary.tf1_sites import Tf1Sites
+from horovodize.summary.undone_steps import Undone, UndoneSteps
 from horovodize.summary.unpacking import named, passed
 
 if TYPE_CHECKING:
@@ -170,21 +171,28 @@ class Sites(Tf1Sites):
         return next((u for u in self.updates if u.call is call), None)
 
     @cached_property
+    def gradient_moves(self) -> set[ast.Call]:
+        """The calls that move variables by gradients, to train them or to come back."""
+        return {call for step in self._by_hand for call in step.calls}
+
+    @cached_property
+    def _undone(self) -> UndoneSteps:
+        return UndoneSteps(self.module)
+
+    @cached_property
     def hand_updates(self) -> list[HandUpdate]:
         """Variables that are updated by hand from a tape's gradients."""
-        return [step for step in self._by_hand if step.gradient not in self.moving_gradients]
+        steps = (step for step in self._by_hand if step.gradient not in self.moving_gradients)
+        return [
+            step for step in steps if not self._is_undone(step.calls, [argument(step.gradient, "sources", 1)])
+        ]
 
     @cached_property
     def moving_gradients(self) -> list[ast.Call]:
         """The gradients by which variables are moved, and moved back before an optimizer's update of the same function."""
-        return [step.gradient for step in self.moves]
-
-    @cached_property
-    def moves(self) -> list[HandUpdate]:
-        """The moves by those gradients, and back."""
         training = {self.module.syntax.function(u.call) for u in self._optimizer_updates}
         return [
-            step
+            step.gradient
             for step in self._by_hand
             if self.module.syntax.function(step.gradient) in training
             and is_taken_back(self.module, step.calls, self.appended)
@@ -238,7 +246,41 @@ class Sites(Tf1Sites):
 
     @cached_property
     def _optimizer_updates(self) -> list[Update]:
-        """`apply_gradients` and eager `minimize` (of a function or a tape), not those that build a graph for a session."""
+        """`apply_gradients` and eager `minimize` (of a function or a tape), not those that build a graph for a session, and
+        whose steps last."""
+        return [u for u in self._optimizer_steps if not self._is_undone((u.call,), u.variables, u.optimizer)]
+
+    def _is_undone(
+        self, calls: Sequence[ast.Call], variables: Sequence[ast.expr | None], by: ast.expr | None = None
+    ) -> bool:
+        """Whether weights are set back after a step, before an update by gradients that were taken in between; that of another
+        optimizer, whose rate isn't that of the step.
+
+        by: the optimizer that takes the step; None where it is taken by hand"""
+        around = [self._undone.around(call) for call in calls]
+        if not calls or not variables or not all(around):
+            return False
+        return all(
+            any(v is not None and self._undone.is_of(undone, v) for v in variables)
+            and any(self._comes_of(undone, update, by) for update in self._optimizer_steps)
+            for found in around
+            for undone in found
+        )
+
+    def _comes_of(self, undone: Undone, update: Update, by: ast.expr | None) -> bool:
+        """Whether an update that lasts is by gradients that were taken in between."""
+        if (
+            by is not None
+            and update.optimizer is not None
+            and ast.unparse(by) == ast.unparse(update.optimizer)
+        ):
+            return False
+        is_among = self._undone.is_among
+        taken = any(is_among(undone.between, g) for g in update.gradients)
+        return taken and not is_among(undone.since, update.call)
+
+    @cached_property
+    def _optimizer_steps(self) -> list[Update]:
         found = []
         for call in self.method_calls("apply_gradients", "minimize"):
             assert isinstance(call.func, ast.Attribute)

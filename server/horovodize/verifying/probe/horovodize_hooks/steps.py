@@ -32,7 +32,8 @@ class Watched:
 
     early holds its variables and its models' after each of the first steps.
     later holds what is trained, and the optimizer's, after each so many of the later ones.
-    at_tape holds the same as of the last eager tape's beginning, where it is wanted.
+    at_tape holds the same as of the beginning of the first eager tape since, where it is wanted: by later ones, weights may
+    have been moved that are set back before the next step (MAML).
     trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
     and averages had run by then."""
 
@@ -141,7 +142,7 @@ class Steps:
         def __enter__(tape: Any) -> Any:
             if tf.executing_eagerly():
                 for watched in self._watched if not self._tapes else ():
-                    if self._wants_look(watched):
+                    if watched.at_tape is None and self._wants_look(watched):
                         watched.at_tape = self._snapshot(watched)
                 self._tapes += 1
             return original(tape)
