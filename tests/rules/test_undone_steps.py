@@ -35,6 +35,7 @@ UPDATE = "    opt.apply_gradients(zip(outer, model.trainable_variables))\n"
 LOOP = "for x, y in tasks:\n"
 KEPT = "    kept = model.get_weights()\n"
 BACK = "    model.set_weights(kept)\n"
+HALF = "    kept = [0.5 * w for w in model.get_weights()]\n"
 COPIES = "    kept = [tf.identity(v) for v in model.trainable_variables]\n"
 ASSIGNED = "    for v, k in zip(model.trainable_variables, kept):\n        v.assign(k)\n"
 WRAP = "tape = hvd.DistributedGradientTape(tape)"
@@ -77,7 +78,7 @@ def test_steps_for_several_tasks_that_each_begin_from_what_was_kept() -> None:
         KEPT + ADAPT + BY_OPTIMIZER + QUERY + BACK.replace("model", "other") + UPDATE,  # another model
         KEPT + ADAPT + BY_OPTIMIZER + BACK + QUERY + UPDATE,  # nothing is taken in between
         KEPT + ADAPT + BY_OPTIMIZER + "    kept = model.get_weights()\n" + QUERY + BACK + UPDATE,
-        KEPT.replace("model.get_weights()", "[0.5 * w for w in model.get_weights()]") + ADAPT + BY_OPTIMIZER + QUERY + BACK + UPDATE,
+        HALF + ADAPT + BY_OPTIMIZER + QUERY + BACK + UPDATE,
     ],
 )  # fmt: skip
 def test_steps_that_last_are_averaged(body: str) -> None:
