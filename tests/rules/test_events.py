@@ -1599,9 +1599,10 @@ OFTEN = "    for _ in range(turns):\n        sess.run(train, {x: draw()})\n" + A
         "    if i < 25 or i % 500 == 0:\n        turns = 100\n    else:\n        turns = 5\n",
     ],
 )
-def test_what_sets_how_often_an_inner_loop_trains_comes_as_seldom_as_before(turns: str) -> None:
+@pytest.mark.parametrize("loop", ["for _ in range(turns):", "j = 0\n    while j < turns:\n        j += 1"])
+def test_what_sets_how_often_an_inner_loop_trains_comes_as_seldom_as_before(turns: str, loop: str) -> None:
     """A WGAN's critic: each of its turns sees the rows of all ranks. The first steps are as many rows as before."""
-    text = plan_of(CRITIC + turns + OFTEN).text
+    text = plan_of(CRITIC + turns + OFTEN.replace("for _ in range(turns):", loop)).text
     assert "i < 25 // hvd.size() or i % 500 == 0" in text.replace(
         "max(1, 25 // hvd.size())", "25 // hvd.size()"
     )

@@ -159,7 +159,7 @@ def _given(b: Binding) -> ast.expr | None:
 
 def _sets_turns(draft: Draft, test: ast.expr) -> bool:
     """Whether a test sets how many turns an inner loop trains for: `n_critic = 100 if step % 500 == 0 else 5`, then `for _ in
-    range(n_critic)`. Each turn sees the rows of all ranks: coming more often, it would take more of them."""
+    range(n_critic)`, or `while j < n_critic`. Each turn sees the rows of all ranks: coming more often, it would take more of them."""
     sites = set[ast.AST](draft_steps(draft))
     statement = draft.syntax.statement(test)
     arms = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
@@ -173,16 +173,15 @@ def _sets_turns(draft: Draft, test: ast.expr) -> bool:
     loops = (a for a in draft.syntax.ancestors(statement) if isinstance(a, LOOPS))
     around = next(loops, None)
     return any(
-        isinstance(loop, ast.For)
-        and around is not None
+        around is not None
         and loop is not around
         and draft.syntax.inside(loop, around)
         and any(
             isinstance(n, ast.Name) and (n.id, draft.syntax.function(loop)) in set_here
-            for n in ast.walk(loop.iter)
+            for n in ast.walk(loop.iter if isinstance(loop, ast.For) else loop.test)
         )
         and any(draft.drive.reaches(inner, sites) for inner in loop.body)
-        for loop in draft.syntax.every(ast.For)
+        for loop in draft.syntax.every(ast.For, ast.While)
     )
 
 
