@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize import catalogue
-from horovodize.facts import equal_shares
+from horovodize.facts import command_line, equal_shares
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.graph_counts import GraphCounts
@@ -359,7 +359,7 @@ class Calls:
     def _is_parsed(self, call: ast.Call) -> bool:
         """Whether a call is given what was read from the command line: `vars(parser.parse_args())`."""
         made = [c for e in call.args for c in self.values.calls(e)]
-        return bool(made) and all(self.names.last(c.func) == "parse_args" for c in made)
+        return bool(made) and all(command_line.parses(self.module, c) for c in made)
 
     def _unlisted(self, e: ast.expr) -> ast.expr:
         """`words` of `list(words)`: in what order a list holds them is nothing to who sorts it."""

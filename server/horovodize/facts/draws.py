@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.facts import command_line
 from horovodize.facts.answers import Uniform
 from horovodize.facts.sources import (
     ALWAYS_OWN,
@@ -224,7 +225,7 @@ class Draws:
             if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
                 if self._is_counted(o.node):
                     continue
-                default = self._default(o.node.attr) or self._set_in_class(o.node.attr)
+                default = command_line.default(self.module, o.node.attr) or self._set_in_class(o.node.attr)
                 if default is None or says_none(default):
                     return True
         return False
@@ -233,17 +234,6 @@ class Draws:
         """Whether something is added to what an object holds, which is a number then: `self.epoch += 1`."""
         bound = self.module.values.attribute_bindings(held)
         return any(b.kind == "augment" for b in bound)
-
-    def _default(self, option: str) -> ast.expr | None:
-        """The default of an option of the command line: of `add_argument("--seed", default=7)`."""
-        for call in self.module.calls_called(
-            "add_argument", "DEFINE_integer", "DEFINE_float", "add_option", "option"
-        ):
-            words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            if option in (word.lstrip("-").replace("-", "_") for word in words):
-                flag = self.module.names.last(call.func).startswith("DEFINE")
-                return argument(call, "default", 1 if flag else None)
-        return None
 
     def _set_in_class(self, name: str) -> ast.expr | None:
         """What an attribute is for all objects of a class, or of a namespace: `class Config: seed = 7`, `Namespace(seed=7)`."""

@@ -254,10 +254,6 @@ class HorovodUse:
             outer = parent.get(outer)
         return isinstance(outer, ast.Slice)
 
-    def is_flags(self, e: ast.expr) -> bool:
-        """Whether an expression is `flags.FLAGS`, of TensorFlow or Abseil."""
-        return (self.module.names.of(e) or "").endswith("flags.FLAGS")
-
     # ------------------------------------------------------------------ optimizers
 
     @cached_property

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts import command_line
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.variable_additions import within
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
 
 _FEW = 16  # a number up to this one is where a first run begins, too: 0, 1, the few batches of a warm-up
-_PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
-_FLAGS = "flags.FLAGS"
 _DEPTH = 4  # of `int(…)`: a number may be made of its last value
 _EPOCHS = ("on_epoch_begin", "on_epoch_end")
 
@@ -47,7 +46,7 @@ class LaterStarts:
                     return one * other > 1
                 return one != 0 and other != 0 and not any(map(_is_real, (left, right)))
             case ast.Attribute():
-                return self._is_option(e)
+                return command_line.holds_options(self.module, e.value)
             case ast.Subscript(value=words):
                 return self.module.names.of(words) == "sys.argv"
             case ast.Call() if depth:
@@ -55,13 +54,6 @@ class LaterStarts:
                 return inner is not None and self._comes_of_many(inner, depth - 1)
             case _:
                 return False
-
-    def _is_option(self, e: ast.Attribute) -> bool:
-        """`args.start_step`, `FLAGS.start_step`"""
-        if (self.module.names.of(e.value) or "").endswith(_FLAGS):
-            return True
-        made = self.values.calls(e.value)
-        return bool(made) and all(self.module.names.last(c.func) in _PARSING for c in made)
 
     def _comes_again(self, start: ast.expr) -> bool:
         """Whether a loop, or `fit` with each epoch, comes to the place again: the count begins again there."""

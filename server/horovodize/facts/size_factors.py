@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize.facts import command_line
 from horovodize.facts.class_attributes import constant_of_class
 from horovodize.summary.augmented import augmented
 from horovodize.summary.syntax import FUNCTIONS, argument, position
@@ -155,8 +156,8 @@ class SizeFactors:
     def _is_parsed(self, made: Origin) -> bool:
         """Whether a value is all that a script was started with."""
         if made.call is not None and not made.path:
-            return self.module.names.last(made.call.func) == "parse_args"
-        return isinstance(made.node, ast.expr) and self.use.is_flags(made.node)
+            return command_line.parses(self.module, made.call)
+        return command_line.is_flags(self.module, made.node)
 
     def _factors_of(self, e: ast.expr, origin: ast.AST | None, depth: int) -> Factors:
         return self.of(origin, depth + 1) if isinstance(origin, ast.expr) and origin is not e else _UNSEEN

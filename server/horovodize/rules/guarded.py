@@ -159,7 +159,8 @@ def _given(b: Binding) -> ast.expr | None:
 
 def _sets_turns(draft: Draft, test: ast.expr) -> bool:
     """Whether a test sets how many turns an inner loop trains for: `n_critic = 100 if step % 500 == 0 else 5`, then `for _ in
-    range(n_critic)`, or `while j < n_critic`. Each turn sees the rows of all ranks: coming more often, it would take more of them."""
+    range(n_critic)`, or `while j < n_critic`. Each turn sees the rows of all ranks: coming more often, it would take more of
+    them."""
     sites = set[ast.AST](draft_steps(draft))
     statement = draft.syntax.statement(test)
     arms = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from horovodize.facts import command_line
 from horovodize.facts.refilled import gives_again
 from horovodize.plan import Decision
 from horovodize.rules import ends_after_starts, head, quotients, turns_without_steps
@@ -215,18 +216,8 @@ def may_be_none(draft: Draft, e: ast.expr) -> bool:
     for o in draft.values.origins(e):
         if says_none(o.node) and not o.path:
             return True
-        if isinstance(o.node, ast.Attribute) and _is_unset_option(draft, o.node.attr):
+        if isinstance(o.node, ast.Attribute) and command_line.may_be_unset(draft.module, o.node.attr):
             return True
-    return False
-
-
-def _is_unset_option(draft: Draft, name: str) -> bool:
-    """Whether `add_argument("--name")` leaves an option None when it is not given."""
-    for call in draft.sites.method_calls("add_argument"):
-        flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        if name in [f.lstrip("-").replace("-", "_") for f in flags if f.startswith("-")]:
-            required, action = argument(call, "required"), argument(call, "action")
-            return is_none(argument(call, "default")) and required is None and action is None
     return False
 
 

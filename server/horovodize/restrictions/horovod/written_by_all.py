@@ -166,6 +166,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.facts import command_line
 from horovodize.interleaving.actions import Deed
 from horovodize.interleaving.deeds import Deeds
 from horovodize.restrictions.context import Context
@@ -457,7 +458,7 @@ def _is_in_flags(context: Context, name: ast.Name) -> bool:
     while isinstance(parent := context.syntax.parent.get(around), ast.Attribute):
         around = parent
         full = context.names.of(parent) or ""
-        if context.facts.horovod.is_flags(parent):
+        if command_line.is_flags(context.module, parent):
             return True
     return full in ("tensorflow", "tensorflow.compat.v1") or full.endswith(".flags")
 
