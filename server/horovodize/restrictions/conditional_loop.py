@@ -6,14 +6,14 @@ Every step waits for all ranks (an allreduce). A rank that passes the loop by, o
 ## When it is reported
 Where a training loop stands under a condition, or behind an early `return`, that may come out differently on different ranks,
 however it comes by its value: files (`os.path.getmtime`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
-the host or process; in a `try` whose handler goes on as if nothing had happened, or in such a handler; and, as an information,
-where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank computes from its own batch:
-distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there is an information, too: all
-ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds. Conditions on the command line, constants,
-`__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of `KeyboardInterrupt` and of the
-data's end, of a class of the program's own that it raises in the loops of the `try` alone, and such as hand the exception to
-TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under
-an `if`.
+the host or process; in a `try` in a loop whose handler goes on as if nothing had happened, or in such a handler; and, as an
+information, where a `try` around all of the training has such a handler (distributing lets the exception end the run on
+several ranks), or where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank computes
+from its own batch: distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there is an
+information, too: all ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds. Conditions on the
+command line, constants, `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of
+`KeyboardInterrupt` and of the data's end, of a class of the program's own that it raises in the loops of the `try` alone, and
+such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under an `if`.
 
 ## Quick fix
 None.
@@ -47,11 +47,11 @@ import tensorflow as tf
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
-try:
-    model.fit(x, y)  # HVD205
-except Exception as error:
-    print("training failed", error)
-model.evaluate(x, y)
+for x, y in parts:
+    try:
+        model.fit(x, y)  # HVD205
+    except Exception as error:
+        print("training failed", error)
 ```
 
 ## Near misses
@@ -85,8 +85,9 @@ Seed 3.1, restriction 5. Lifted for conditions that are the same on every rank; 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from horovodize.facts import swallowed
 from horovodize.facts.answers import Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.sources import Source
@@ -96,15 +97,13 @@ from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
-# Exceptions that come to all ranks alike, or end their data, or say what is installed.
-_SHARED = {
-    "KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit",
-    "GeneratorExit",
-}  # fmt: skip
 _LEFT_ALONE = "one rank may leave this loop while others go on and wait for it: "
 _OF_ITS_BATCH = "the loss is that of its own batch"
 _LEAVES_TOGETHER = "; distributing makes all ranks leave together"
 _AS_PRINTED = "this training loop stands under a condition"
+_FAILS = "where this fails on one rank, the others wait for it"
+_LET_IT_END = "; let the exception end the run"
+_ENDS_THE_RUN = "; distributing lets the exception end the run"
 _BY_A_FILE = (
     "only ranks that find this file, or don't, train here, and wait for the others; distributing makes all ranks do as rank 0 "
     "does"
@@ -114,7 +113,6 @@ _AGREED = (
     Source.THREAD,
     Source.GAME,
 )  # what training computes: ranks are made to decide together by it, or refused (G4)
-_ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -125,16 +123,18 @@ def find(context: Context) -> Iterator[Violation]:
         for loop in context.loops
         for way in context.ways(loop.node)
         for i, frame in enumerate(way)
-        for place, message, because in _of_frame(context, loop.node, frame, innermost=i == 0)
+        for place, message, because in (
+            *_of_frame(context, loop.node, frame, innermost=i == 0),
+            *_swallowed(context, loop.node, frame, way[i + 1 :]),
+        )
     }
     for (place, message), because in places.items():
+        told = message in (_AS_PRINTED, _BY_A_FILE, _FAILS + _ENDS_THE_RUN) or message.startswith(_LEFT_ALONE)
         yield RESTRICTION.at(
             context,
             place,
             message,
-            severity=Severity.INFORMATION
-            if message in (_AS_PRINTED, _BY_A_FILE) or message.startswith(_LEFT_ALONE)
-            else Severity.WARNING,
+            severity=Severity.INFORMATION if told else Severity.WARNING,
             related=[context.related(because, "because of this")],
         )
 
@@ -162,14 +162,7 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
             yield from _under(context, a.test, site, in_statement=isinstance(a, ast.If))
             if context.strict and isinstance(a, ast.If):
                 yield site, _AS_PRINTED, a.test
-        elif isinstance(a, ast.Try) and field == "body":
-            handler = next((h for h in a.handlers if _goes_on(context, h, a)), None)
-            if handler is not None:
-                message = (
-                    "where this fails on one rank, the others wait for it; let the exception end the run"
-                )
-                yield site, message, handler
-        elif isinstance(a, ast.ExceptHandler) and not _is_shared(context, a):
+        elif isinstance(a, ast.ExceptHandler) and not swallowed.is_shared(context.module, a):
             yield (
                 site,
                 "only ranks on which something failed train here, and wait for the others; train outside the handler",
@@ -180,6 +173,13 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
         child = a
     if isinstance(child, ast.stmt):
         yield from _returned_before(context, child, site, context.module.tree)
+
+
+def _swallowed(context: Context, site: ast.Call, frame: Frame, outside: Sequence[Frame]) -> Iterator[Finding]:
+    """Handlers that go on as if nothing had happened."""
+    for handler, tried in swallowed.around(context.module, frame):
+        ends = swallowed.may_end_the_run(context.module, handler, tried, frame, outside)
+        yield site, _FAILS + (_ENDS_THE_RUN if ends else _LET_IT_END), handler
 
 
 def _under(context: Context, test: ast.expr, site: ast.Call, in_statement: bool = True) -> Iterator[Finding]:
@@ -246,76 +246,6 @@ def _guards(
             and not isinstance(earlier.body[-1], ast.Raise)
         ):
             yield from _under(context, earlier.test, site)
-
-
-# ---------------------------------------------------------------------- exceptions
-
-
-def _goes_on(context: Context, handler: ast.ExceptHandler, around: ast.Try) -> bool:
-    """Whether a handler swallows what one rank alone may run into."""
-    if _is_shared(context, handler) or _is_raised_in(context, handler, around):
-        return False
-    for node in ast.walk(handler):
-        if isinstance(node, ast.Raise):
-            return False
-        if isinstance(node, ast.Call) and (ast.unparse(node.func) in _ENDS or _hands_on(handler, node)):
-            return False
-    return True
-
-
-def _is_raised_in(context: Context, handler: ast.ExceptHandler, around: ast.Try) -> bool:
-    """Whether nothing but `raise` statements in loops of its `try` raises what a handler catches, a class of the program's own:
-    that leaves a loop as `break` does, by tests that all ranks decide alike (G4)."""
-    kind = handler.type
-    if not isinstance(kind, ast.Name):
-        return False
-    bound = context.module.scopes.reaching(kind)
-    if len(bound) != 1 or not isinstance(bound[0].statement, ast.ClassDef):
-        return False
-    if any(n.attr == kind.id for n in context.syntax.every(ast.Attribute)):
-        return False  # another file may raise it
-    raised = 0
-    for read in context.module.loads.get(kind.id):
-        parent = context.syntax.parent[read]
-        made = parent if isinstance(parent, ast.Call) and parent.func is read else read
-        place = context.syntax.parent[made]
-        if isinstance(place, ast.ExceptHandler):
-            continue
-        if not isinstance(place, ast.Raise) or not _is_in_loop_of(context, place, around):
-            return False
-        raised += 1
-    return raised > 0
-
-
-def _is_in_loop_of(context: Context, raised: ast.Raise, around: ast.Try) -> bool:
-    """Whether a statement stands in a loop of a `try`, in no handler, and comes up by nothing but `if`s and loops."""
-    syntax, in_loop = context.syntax, False
-    child: ast.AST = raised
-    for a in syntax.ancestors(raised):
-        if a is around:
-            return in_loop and syntax.field[child] == "body"
-        if isinstance(a, LOOPS):
-            in_loop = True
-        elif not isinstance(a, (ast.If, ast.With)):
-            return False
-        child = a
-    return False
-
-
-def _hands_on(handler: ast.ExceptHandler, call: ast.Call) -> bool:
-    """`coord.request_stop(e)`: the coordinator of TensorFlow 1's threads raises it again where they are joined."""
-    return (
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "request_stop"
-        and any(isinstance(a, ast.Name) and a.id == handler.name for a in call.args)
-    )
-
-
-def _is_shared(context: Context, handler: ast.ExceptHandler) -> bool:
-    kinds = (
-        handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
-    )
-    return bool(kinds) and all(context.names.last(kind) in _SHARED for kind in kinds)
 
 
 # ---------------------------------------------------------------------- leaving early

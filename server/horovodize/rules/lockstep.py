@@ -13,6 +13,7 @@ from horovodize.facts.cursors import cursors_of
 from horovodize.facts.exits import deciding, ends_program, ends_well, exits, skips, tests
 from horovodize.facts.sources import Source
 from horovodize.rules import (
+    caught_failures,
     deciding_averages,
     left_out_networks,
     means,
@@ -59,6 +60,7 @@ def keep_in_step(draft: Draft) -> None:
     seen: set[Loop] = set()
     for site in sites:
         for way in draft.drive.ways(site):
+            caught_failures.end_the_run(draft, way)
             for loop in (loop for frame in way for loop in frame.loops):
                 if loop not in seen:
                     seen.add(loop)
