@@ -476,6 +476,19 @@ def test_a_folder_beside_another_kind_of_sequence_is_said() -> None:
     assert any("shuffles for itself" in n.message for n in plan.notes)
 
 
+BY_NUMBER = FOLDER.replace(
+    "model.fit(images, epochs=2)",
+    "for epoch in range(2):\n    for i in range(len(images)):\n        x, y = images[i]\n        model.train_on_batch(x, y)",
+)
+
+
+@pytest.mark.parametrize(("given", "said"), [("", 1), (", seed=3", 1), (", shuffle=False", 0)])
+def test_batches_that_a_loop_asks_for_by_number_come_in_each_rank_s_order(given: str, said: int) -> None:
+    plan = plan_of(BY_NUMBER.format("", given))
+    assert "for i in shard(range(len(images))):" in plan.text
+    assert sum("shuffles for itself here" in n.message for n in plan.notes) == said
+
+
 # ---------------------------------------------------------------------- what goes on from a file
 
 RESUMED = """\

@@ -34,6 +34,10 @@ _OWN_ORDER = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "seed NumPy with the same number on all ranks"
 )
+_OWN_ORDER_OF_KERAS = (
+    "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
+    "give `shuffle=False`, and shuffle the rows before, alike on all ranks"
+)
 _BY_GRAPH = ("py_func", "py_function", "numpy_function", "eager_py_func")
 _BY_WORKERS = (
     "imap",
@@ -88,6 +92,8 @@ def apply(draft: Draft) -> None:
         if not feeds.is_drawn_elsewhere(call) and feeds.prepares(call) and feeds.depends_on(call):
             _draw_alike(draft, feeds, call)
     _keep_states(draft)
+    for call in _asked_by_number(draft, feeds):
+        draft.note("D3", call, _OWN_ORDER_OF_KERAS)
     if not draft.uniform.draws.is_seeded("numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
             _seed(draft, feeds, call, shared=shared)
@@ -356,6 +362,21 @@ def _report_folder(draft: Draft, fed: FitFeed) -> None:
         for call in draft.values.calls(fed.x):
             if keras_flows.shuffles(draft, call) and not flows_from_share(draft, fed.x):
                 draft.note("D3", call, _OWN_ORDER)
+
+
+def _asked_by_number(draft: Draft, feeds: _Feeds) -> list[ast.Call]:
+    """Sequences of Keras' own whose batches a loop that is dealt asks for by their number, `batches[i]`, in an order that each
+    rank shuffles for itself."""
+    asked = [
+        n.value
+        for loop in feeds.loops
+        for n in walk(loop)
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and not isinstance(n.slice, ast.Slice)
+    ]
+    made = (call for e in asked for call in draft.values.calls(e))
+    return [
+        c for c in dict.fromkeys(made) if keras_flows.shuffles(draft, c) and keras_flows.is_of_keras(draft, c)
+    ]
 
 
 def _seed(draft: Draft, feeds: _Feeds, call: ast.Call, *, shared: bool) -> None:
