@@ -112,3 +112,30 @@ def test_numbers_that_are_taken_out_one_by_one_are_divided() -> None:
     event = "    while plan and i >= plan[0]:\n        keep(plan.pop(0))\n"
     text = plan_of(HEAD + "plan = [10, 300, 600]\n" + LOOP + event).text
     assert "    while plan and i >= max(1, plan[0] // hvd.size()):\n" in text
+
+
+MEAN = """\
+best = 9.0
+for epoch in range(9):
+    total, n = 0.0, 0
+    for x, y in ds.take(90):
+        total += float(step(x, y))
+        n += 1
+    if {} < best:
+        model.save("best")
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [
+        ("total / n", False),
+        ("total / n * 2", False),
+        ("9.0 / n", True),  # of nothing that steps have added to
+        ("n / total", True),
+        ("total / n + n", True),
+    ],
+)
+def test_a_mean_over_the_steps_is_one_of_however_many(test: str, asked: bool) -> None:
+    plan = plan_of(HEAD + MEAN.format(test))
+    assert any("isn't followed" in c.doubt for c in plan.changes) is asked

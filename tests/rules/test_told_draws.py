@@ -107,6 +107,24 @@ def test_a_few_numbers_are_sent_once(drawn: str) -> None:
     assert "alike" not in text
 
 
+@pytest.mark.parametrize(
+    ("rows", "drawn", "told"),
+    [
+        ("np.linspace(-1, 1, 300)[:, np.newaxis]", "np.random.normal(0, 0.05, rows.shape)", True),
+        ("np.load('rows.npy')", "np.random.randn(len(rows))", True),
+        ("np.load('rows.npy')", "np.random.uniform(size=rows.shape[0])", True),
+        # near misses: it isn't seen how many there are
+        ("np.load('rows.npy')", "np.random.normal(0, 0.05, rows.shape)", False),
+        ("np.load('rows.npy')", "np.random.randn(*rows.shape)", False),
+        ("np.zeros((50000, 3))", "np.random.normal(0, 0.05, rows.shape)", False),
+    ],
+)
+def test_as_many_numbers_as_there_are_rows_are_sent_once(rows: str, drawn: str, told: bool) -> None:
+    text = plan_of(TAPE + f"rows = {rows}\nx = rows + {drawn}\nfor i in range(90):\n    step(x, x)\n").text
+    assert (f"x = rows + hvd.broadcast_object({drawn})\n" in text) is told
+    assert ("alike" in text) is not told
+
+
 @pytest.mark.parametrize("drawn", ["np.random.rand(9000, 224, 224)", "np.random.rand(n, 3)"])
 def test_many_numbers_are_drawn_by_each_rank(drawn: str) -> None:
     head = TAPE + "from mine import n\n"

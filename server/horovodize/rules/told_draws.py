@@ -25,6 +25,7 @@ _DIMENSIONS = ("rand", "randn")  # each argument is one
 _OF_RANGE = {"uniform": 2, "normal": 2, "randint": 2, "integers": 2}  # where their size stands
 _OF_SHAPE = (*_DIMENSIONS, *_OF_RANGE, "random", "random_sample", "standard_normal")
 _SMALL = 1_000_000  # numbers: a few milliseconds
+_FEW_ROWS = 10_000  # of some columns
 _DEPTH = 4
 
 
@@ -201,9 +202,15 @@ def _is_literal(call: ast.Call) -> bool:
 
 
 def _is_small(draft: Draft, call: ast.Call, name: str) -> bool:
-    """Whether literal numbers say how much is drawn, and that is little."""
+    """Whether literal numbers say how much is drawn, and that is little; as much as one number for each row is."""
     given = argument(call, "size", _OF_RANGE.get(name, 0))
     dimensions = call.args if name in _DIMENSIONS else [given] if given is not None else []
+    match dimensions:
+        case [ast.Attribute(attr="shape", value=array)]:
+            rows = draft.facts.steps.shapes.rows(array)
+            return rows is not None and rows <= _FEW_ROWS
+        case [ast.Call(func=ast.Name(id="len")) | ast.Subscript(value=ast.Attribute(attr="shape")) as number]:
+            return _is_number(draft, number)
     parts = [e for d in dimensions for e in (d.elts if isinstance(d, (ast.Tuple, ast.List)) else [d])]
     known = [o.node for e in parts for o in draft.values.origins(e) if not o.path]
     numbers = [n.value for n in known if isinstance(n, ast.Constant) and isinstance(n.value, int)]
