@@ -48,10 +48,13 @@ def test_a_run_goes_on_with_the_epoch_after_the_last() -> None:
     [
         ("opt.learning_rate = 0.01 * (1 - int(step) / total)", "0.01 * (1 - int(step) / (total * hvd.size()))"),
         ("opt.learning_rate = 0.01 * (total - int(step)) / total", "(total * hvd.size() - int(step)) / (total * hvd.size())"),
+        ("opt.learning_rate = 0.1 * cos((int(step) - 20) / (total - 20))", "(int(step) - 20) / (total * hvd.size() - 20)"),
+        ("opt.learning_rate = cos((int(step) - warmup) / (total - warmup))", "/ (total * hvd.size() - warmup * hvd.size())"),
+        ("opt.learning_rate = 0.1 * cos((int(step) - 20) / max(1, total - 20))", "/ max(1, total * hvd.size() - 20)"),
         ("opt.learning_rate = 0.1 * min(int(step), warmup) / warmup", "min(int(step), warmup * hvd.size()) / ("),
         ("opt.learning_rate = 0.01 * (int(step) + 1) / warmup", "0.01 * (int(step) + hvd.size()) / (warmup * hvd.size())"),
         ("opt.learning_rate = 0.01 if int(step) < warmup else 0.001", "if int(step) < warmup * hvd.size()"),
-        ("opt.learning_rate = 0.01 if int(step) < len(ds) + 20 else 0.001", "int(step) < (len(ds) + 20) * hvd.size()"),
+        ("opt.learning_rate = 0.01 if int(step) < len(ds) + 20 else 0.001", "int(step) < len(ds) * hvd.size() + 20"),
         ("progress = int(step) / total\n        opt.learning_rate = 0.01 * (1 - progress)", "int(step) / (total * hvd.size())"),
         ("if int(step) == total // 2:\n            opt.learning_rate = 0.001", "<= total // 2 * hvd.size() < int(step) + "),
         ("if int(step) % len(ds) == 0:\n            print(epoch)", "int(step) % (len(ds) * hvd.size()) < hvd.size()"),
@@ -77,6 +80,48 @@ def test_other_lengths_stay(before: str, total: str) -> None:
 def test_a_count_of_a_rank_that_nothing_keeps_goes_with_its_length() -> None:
     text = distributed("opt.learning_rate = 0.01 * (1 - int(step) / total)", kept="model=model", first="0")
     assert "0.01 * (1 - int(step) / total) * hvd.size()" in text
+
+
+def test_of_a_sum_with_a_rank_s_count_the_whole_is_that_of_all_ranks() -> None:
+    turn = LOOP.replace("for xb, yb in ds:", "for i, (xb, yb) in enumerate(ds):")
+    text = plan_of(
+        turn.format(before="rate = int(step) / (total - i)", kept=KEPT, total="len(ds)", first="0")
+    ).text
+    assert "(total - i) * hvd.size()" in text
+
+
+def test_a_cosine_that_warms_up_beside_a_number_in_a_file() -> None:
+    """(total - 20) * size() was too few: the rate rose again in the last of the epochs, on two ranks."""
+    text = plan_of(COSINE).text
+    assert "(step + hvd.size()) / warm" in text
+    assert "(step - warm) / (total * hvd.size() - warm)" in text
+
+
+COSINE = """\
+import json
+import math
+import os
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(16, drop_remainder=True)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.01)
+def rate(step, total, warm):
+    if step < warm:
+        return 0.01 * (step + 1) / warm
+    return 0.005 * (1 + math.cos(math.pi * (step - warm) / (total - warm)))
+step = json.load(open("state.json"))["step"] if os.path.exists("state.json") else 0
+for epoch in range(6):
+    for xb, yb in ds:
+        opt.learning_rate = rate(step, 6 * len(ds), 20)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(xb, training=True) - yb))
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        step += 1
+    with open("state.json", "w") as f:
+        json.dump({"step": step}, f)
+"""
 
 
 def test_a_number_in_a_file_counts_likewise() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, epoch_counts, mixed_sums
-from horovodize.rules.decisions import OfAll, Strided
+from horovodize.rules.decisions import Divided, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, enclosed
 from horovodize.source import Edit
@@ -41,10 +41,30 @@ def tell(draft: Draft, rule: str) -> None:
     for count, length in _pairs(draft):
         if _counts_steps(draft, count) and not _counts_steps(draft, length):
             told = any(draft.was(n, OfAll) for n in draft.values.depends([length], 200))
-            if not told and draft.decide(length, OfAll(rule)):
-                mixed_sums.divide(draft, length, rule)
-                edits = _times(draft, length)
-                draft.change(rule, length, _WHAT, _WHY, edits, decision=Decision.COUNTED)
+            for term in _shares_of(draft, length) if not told else ():
+                mixed_sums.divide(draft, term, rule)
+                if draft.decide(term, OfAll(rule)):
+                    draft.change(rule, term, _WHAT, _WHY, _times(draft, term), decision=Decision.COUNTED)
+
+
+def _shares_of(draft: Draft, length: ast.expr) -> list[ast.expr]:
+    """The terms of a length that go by a rank's share: of `total - 20` only `total`; 20 are steps of one process, as those are
+    that are counted beside it."""
+    terms = list[ast.expr]()
+    match length:
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _SUMS):
+            terms = [left, right]
+        case ast.Call(args=[_, _, *_] as args, keywords=[]) if draft.names.last(length.func) in _BOUNDS:
+            terms = args
+    if not terms or any(_is_of_a_rank(draft, term) for term in terms):
+        return [length]
+    return [part for term in terms if counts_a_share(draft, term) for part in _shares_of(draft, term)]
+
+
+def _is_of_a_rank(draft: Draft, term: ast.expr) -> bool:
+    """Whether a term counts a rank's steps, or was divided to: `len(ds) - skipped`, `total - warmup // hvd.size()`."""
+    counts = (counted.of(draft, read) for read, _ in draft.facts.counters.reads(term))
+    return isinstance(term, ast.Starred) or draft.was(term, Divided) or any(c is not None for c in counts)
 
 
 def tell_starts(draft: Draft, starts: Iterable[ast.expr], rule: str) -> None:
