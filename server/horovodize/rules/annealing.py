@@ -24,6 +24,7 @@ from horovodize.rules import (
     rate_reads,
     running_means,
     schedule,
+    set_by_callbacks,
     set_together,
     steered,
     tables_by_step,
@@ -80,6 +81,7 @@ def apply(draft: Draft) -> None:
         schedule.divide_steps(draft, made)
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
+    set_by_callbacks.apply(draft, tell)
 
 
 def tell_other_calls(draft: Draft) -> None:
