@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize import catalogue
+from horovodize.facts.asked_sequences import AskedSequences
 from horovodize.facts.counted_yields import yields_of
 from horovodize.facts.gates import gates
 from horovodize.facts.hooks import Hooks
@@ -30,6 +31,7 @@ class Occasions:
     def __init__(self, module: Module, sites: Sites, drive: Drive, feeding: Feeding, hooks: Hooks) -> None:
         self.sites, self.drive, self.feeding, self.hooks = sites, drive, feeding, hooks
         self.module, self.syntax, self.names = module, module.syntax, module.names
+        self.asked_sequences = AskedSequences(module, feeding)
         self._asked = set[ast.AST]()
 
     def counted_at(self, place: ast.AST) -> tuple[set[Driver], bool] | None:
@@ -82,6 +84,8 @@ class Occasions:
     def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
         """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""
         outermost = way[-1].function
+        if outermost in self.asked_sequences.methods:
+            return True
         owner = self.syntax.method_class(outermost)
         if owner is not None and outermost is not None and outermost.name == "train_step":
             if any(u.step_of is owner for u in self.sites.updates) or self._hands_on(outermost):

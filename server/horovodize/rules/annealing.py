@@ -17,6 +17,7 @@ from horovodize.rules import (
     assigned_values,
     bias_corrections,
     counted,
+    counting_sequences,
     decays,
     handed_numbers,
     number_settings,
@@ -82,6 +83,7 @@ def apply(draft: Draft) -> None:
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
     set_by_callbacks.apply(draft, tell)
+    counting_sequences.apply(draft, tell)
 
 
 def tell_other_calls(draft: Draft) -> None:
@@ -97,6 +99,8 @@ def tell_chances(draft: Draft) -> None:
         for chance in _chances(draft, driver) if counted.is_divided(draft, driver) else ():
             tell(draft, chance)
             decays.follow(draft, chance, rule="G5")
+    for chance in counting_sequences.chances(draft):
+        tell(draft, chance)
 
 
 def _objectives(draft: Draft) -> Iterator[ast.expr]:

@@ -31,7 +31,7 @@ def apply(draft: Draft) -> None:
     for fed in feeding(draft).fits:
         if fed.x is None or fed.kind is not Kind.SEQUENCE or not is_touched(draft, fed.x):
             continue
-        drawing = [c for c in _calls(draft, fed.x) if draft.uniform.draws.draws(c)]
+        drawing = [c for c in calls(draft, fed.x) if draft.uniform.draws.draws(c)]
         place = draft.syntax.statement(fed.fit.call)
         for seed in draft.module.calls_of(*SEEDS, *MAKERS) if drawing else ():
             if draft.was(seed, Apart) or not _gives_seed(draft, seed, drawing):
@@ -43,13 +43,13 @@ def apply(draft: Draft) -> None:
                 draft.ask("D3", seed, seeds_apart.WHAT, seeds_apart.WHY, _ASKED.format(words, example))
 
 
-def _calls(draft: Draft, sequence: ast.expr) -> list[ast.Call]:
+def calls(draft: Draft, sequence: ast.expr) -> list[ast.Call]:
     """The calls that give a batch of a sequence that doesn't look at its number, those in functions of the program too."""
     found: list[ast.Call] = []
     for made in draft.values.calls(sequence):
         cls = draft.values.callee(made)
         for s in cls.body if isinstance(cls, ast.ClassDef) else ():
-            if isinstance(s, FUNCTIONS) and s.name == "__getitem__" and not _looks_at_number(s):
+            if isinstance(s, FUNCTIONS) and s.name == "__getitem__" and not looks_at_number(s):
                 found += [n for n in ast.walk(s) if isinstance(n, ast.Call)]
     seen = set[ast.AST]()
     for call in found:  # grows
@@ -60,7 +60,8 @@ def _calls(draft: Draft, sequence: ast.expr) -> list[ast.Call]:
     return found
 
 
-def _looks_at_number(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def looks_at_number(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether `__getitem__` reads the number that it is given."""
     names = [a.arg for a in (*method.args.posonlyargs, *method.args.args)][1:2]
     return not names or any(
         isinstance(n, ast.Name) and n.id == names[0] and isinstance(n.ctx, ast.Load) for n in ast.walk(method)
@@ -109,4 +110,4 @@ def _told(method: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, name: 
     return by_name.get(name) or defaults.get(name)
 
 
-__all__ = ["apply"]
+__all__ = ["apply", "calls", "looks_at_number"]

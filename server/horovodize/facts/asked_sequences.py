@@ -1,0 +1,44 @@
+"""The sequences of a program's own that `fit` trains on: it asks their `__getitem__` for each batch."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from horovodize.summary.feeding import Feeding
+from horovodize.summary.kinds import Kind
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import FUNCTIONS, Function
+
+
+class AskedSequences:
+    """Those of one module."""
+
+    def __init__(self, module: Module, feeding: Feeding) -> None:
+        self.module, self.feeding = module, feeding
+
+    @cached_property
+    def methods(self) -> list[Function]:
+        """The methods that `fit` asks for the batches that it trains on."""
+        found = dict[Function, None]()
+        for fed in self.feeding.fits:
+            if fed.x is None or fed.kind is not Kind.SEQUENCE or fed.fit.method == "train_on_batch":
+                continue
+            for made in self.module.values.calls(fed.x):
+                method = self._asked(self.module.values.callee(made))
+                if method is not None:
+                    found[method] = None
+        return list(found)
+
+    def _asked(self, cls: ast.AST | None) -> Function | None:
+        """The method of a class, or of the nearest of its bases that has one."""
+        if not isinstance(cls, ast.ClassDef):
+            return None
+        for owner in sorted(self.module.values.family(cls), key=lambda c: (c is not cls, -c.lineno)):
+            for s in owner.body:
+                if isinstance(s, FUNCTIONS) and s.name == "__getitem__":
+                    return s
+        return None
+
+
+__all__ = ["AskedSequences"]
