@@ -39,6 +39,12 @@ def made_by_rank_0(before: str) -> None:
         "if not os.path.exists('d'):\n    os.makedirs('d')\n    np.save('d/a', 1)\n",
         "if not os.path.exists('d'):\n    os.makedirs('d')\n    first = epoch(1)\nelse:\n    first = 0\n",
         "fresh = not os.path.exists('d')\nos.makedirs('d')\nif fresh:\n    np.save('d/a', 1)\n",
+        # or whether a folder that it is in is there
+        "def make(d):\n    if os.path.exists(d):\n        return\n    for n in range(3):\n        os.makedirs(f'{d}/{n}')\n"
+        "        a = np.random.rand(3)\n        np.save(f'{d}/{n}/a', a)\n        print(a)\nmake('d')\n",
+        "def make(d):\n    (d / 'a').mkdir(parents=True)\n    np.save(d / 'a' / 'b', 1)\nd = Path('d')\n"
+        "if not d.exists():\n    make(d)\n",
+        "if os.path.isdir('d'):\n    x = 1\nelse:\n    x = epoch(1)\nos.makedirs('d/e')\n",
         "try:\n    os.makedirs('d')\nexcept OSError:\n    sys.exit('it is there')\n",
         "try:\n    os.makedirs('d')\n    np.save('d/a', 1)\nexcept OSError:\n    pass\n",
         "os.makedirs('d', exist_ok=False)\n",

@@ -148,11 +148,14 @@ def _talks(draft: Draft, call: ast.Call) -> bool:
 
 
 def _is_asked_about(draft: Draft, outputs: Outputs, call: ast.Call, path: ast.expr) -> bool:
-    """Whether the program asks elsewhere whether that folder is there: the answer must not hang on another rank."""
-    text, statement = ast.unparse(path), draft.syntax.statement(call)
+    """Whether the program asks elsewhere whether that folder is there, or one that it is in, which is made with it: the answer
+    must not hang on another rank."""
+    statement, parts = draft.syntax.statement(call), _with_parents(path)
     for other in draft.syntax.calls:
         own = other.func.value if isinstance(other.func, ast.Attribute) else None
-        if not any(ast.unparse(a) == text for a in (*other.args[:1], *((own,) if own is not None else ()))):
+        given = [*other.args[:1], *((own,) if own is not None else ())]
+        part = next((p for p in parts if any(ast.unparse(a) == ast.unparse(p) for a in given)), None)
+        if part is None and not any(_is_below(path, a) for a in given):
             continue
         if (
             other is call
@@ -167,7 +170,9 @@ def _is_asked_about(draft: Draft, outputs: Outputs, call: ast.Call, path: ast.ex
             "isdirectory",
             "stat",
         )
-        if not asks or not _means_same(draft, path, other):
+        if not asks or not _means_same(draft, part or path, other):
+            continue
+        if part is not path and _only_folders_hang_on(draft, other):
             continue
         tests = (a.test for a in draft.syntax.ancestors(call) if isinstance(a, ast.If))
         here = any(draft.syntax.inside(other, t) for t in tests)
@@ -177,11 +182,43 @@ def _is_asked_about(draft: Draft, outputs: Outputs, call: ast.Call, path: ast.ex
     return False
 
 
+def _with_parents(path: ast.expr) -> list[ast.expr]:
+    """A path, and what it is made of: `root` of `os.path.join(root, "train")`, `f"{root}/train"`, `root / "train"`."""
+    return [path, *(n for n in ast.walk(path) if n is not path and isinstance(n, ast.expr))]
+
+
+def _is_below(path: ast.expr, other: ast.expr) -> bool:
+    """`"data/train"` in `"data"`"""
+    match path, other:
+        case ast.Constant(value=str(below)), ast.Constant(value=str(above)):
+            return bool(above) and below.startswith(f"{above.rstrip('/')}/")
+    return False
+
+
+def _only_folders_hang_on(draft: Draft, asking: ast.Call) -> bool:
+    """`if not os.path.exists(root): os.makedirs(root)`"""
+    around = next((a for a in draft.syntax.ancestors(asking) if isinstance(a, ast.stmt)), None)
+    if not isinstance(around, ast.If) or not draft.syntax.inside(asking, around.test):
+        return False
+    return all(_only_makes(draft, s) for s in (*around.body, *around.orelse))
+
+
 def _means_same(draft: Draft, path: ast.expr, there: ast.AST) -> bool:
     """Whether the names of a path are those of the same scopes elsewhere."""
     lookup = draft.module.scopes.lookup
     names = [n for n in ast.walk(path) if isinstance(n, ast.Name)]
-    return all(lookup(n.id, n) is lookup(n.id, there) for n in names)
+    return all(lookup(n.id, n) is lookup(n.id, there) or _is_handed(draft, n, there) for n in names)
+
+
+def _is_handed(draft: Draft, name: ast.Name, there: ast.AST) -> bool:
+    """Whether a parameter is given what has its name elsewhere: `if not os.path.exists(root): make(root)`."""
+    lookup = draft.module.scopes.lookup
+    given = [
+        e for b in draft.module.scopes.reaching(name) if b.kind == "parameter" for e in draft.values.passed(b)
+    ]
+    return any(
+        isinstance(e, ast.Name) and e.id == name.id and lookup(e.id, e) is lookup(e.id, there) for e in given
+    )
 
 
 def _deletes(draft: Draft) -> bool:
