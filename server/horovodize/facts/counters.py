@@ -13,6 +13,7 @@ from horovodize.facts.added_numbers import AddedNumbers
 from horovodize.facts.any_counts import may_count
 from horovodize.facts.counter_kinds import GLOBAL_STEPS, ITERATIONS, Counter, CounterKind
 from horovodize.facts.fetched import Fetched
+from horovodize.facts.float_counts import FloatCounts
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import VARIABLES, Kept, first_value
@@ -53,7 +54,7 @@ class Counters:
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers = AddedNumbers(module, feeding, self.fetched, occasions, kept)
         self._records = RecordCounts(module, occasions, self._numbers.is_amount, self._numbers.is_constant)
-        self._turns = TurnNumbers(feeding)
+        self._turns, self._floats = TurnNumbers(feeding), FloatCounts(module)
         self.yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
         self._by_variable: dict[ast.Call, Counter | None] = {}
         self._by_expression: dict[ast.expr, Counter | None] = {}
@@ -449,12 +450,13 @@ class Counters:
         if made in self.graph_counts.counted_eagerly:
             return self._global_step
         added = [c for c in self._added if self._is_made(made, c)]
+        in_floats = self._floats.counts(made, [amount_added(c) for c in added])
         drivers, fitted = set[Driver](), False
         for call in added:
             counted = self.occasions.counted_at(call)
             if (
                 counted is None
-                or not self._numbers.is_amount(amount_added(call))
+                or not (self._numbers.is_amount(amount_added(call)) or in_floats)
                 or self.occasions.are_seldom(call, counted[0])
             ):
                 return None
@@ -466,7 +468,7 @@ class Counters:
             return self._mirrored(made)
         stored = any(made in self.values.calls(kept) for kept in self.kept.all)
         stored = stored or any(map(self.later.is_one, starts))
-        rows = not all(self._numbers.is_constant(amount_added(c)) for c in added)
+        rows = not in_floats and not all(self._numbers.is_constant(amount_added(c)) for c in added)
         return Counter(
             CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made, rows
         )
