@@ -337,3 +337,33 @@ def test_as_many_steps_are_taken_at_once_as_a_ranks_epoch_has(at_once: str) -> N
 def test_steps_at_once_that_can_stay_do(at_once: str, steps: str, tensorflow: str) -> None:
     text = plan_of(ENDLESS.format(at_once=at_once, steps=steps), tensorflow=tensorflow).text
     assert f"steps_per_execution={at_once}" in text
+
+
+COUNTING = """\
+class Counts(keras.callbacks.Callback):
+    n = 0
+    def {hook}(self, batch, logs=None):
+        {line}
+        if self.n % 10 == 0:
+            self.model.save_weights("a.weights.h5")
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "line", "at_once", "asked"),
+    [
+        ("on_train_batch_end", "self.n += 1", "40", True),
+        ("on_train_batch_begin", "self.n += 1", "40", True),
+        ("on_train_batch_end", "self.n += 1", "1", False),
+        ("on_epoch_end", "self.n += 1", "40", False),
+        ("on_train_batch_end", "self.n = batch", "40", False),
+    ],
+)
+def test_calls_that_are_counted_beside_steps_at_once_are_asked_about(
+    hook: str, line: str, at_once: str, asked: bool
+) -> None:
+    """A callback is called as often as before: what went by its own count came twice as often on two ranks."""
+    source = ENDLESS.format(at_once=at_once, steps=", steps_per_epoch=40, callbacks=[Counts()]")
+    source = source.replace("AT_ONCE = 40\n", COUNTING.format(hook=hook, line=line))
+    doubts = [c.doubt or "" for c in plan_of(source, tensorflow="2.21").to_confirm]
+    assert any("calls this once for `steps_per_execution`" in d for d in doubts) is asked

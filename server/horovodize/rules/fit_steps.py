@@ -23,12 +23,16 @@ from horovodize.rules.shares import (
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.pipeline_counts import is_endless_after, surely_knows_its_length
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, is_one
 
 _ENDS = ("take", "take_while")  # what makes a dataset that repeats end
 _EXECUTIONS = "Divide the steps that Keras takes at once"
 _WHY_EXECUTIONS = (
     "A rank's epoch has 1/size() of the steps; Keras 3 takes so many at once also where fewer are left of it."
+)
+_CALLS = (
+    "Keras calls this once for `steps_per_execution` steps, which are divided: it counts as many calls as one process did "
+    "where size() divides them; check what goes by this count"
 )
 _PERHAPS_ALIKE = (
     "it can't be seen what this is: its steps are divided, but unless it draws at random, "
@@ -84,7 +88,22 @@ def _divide_executions(draft: Draft, fed: FitFeed) -> None:
         constant = draft.facts.feeding.kinds.constant(given)
         named = isinstance(given, ast.Constant) and constant is None  # "auto": Keras chooses
         if not named and constant != 1 and not counts_a_share(draft, given):
-            change_count(draft, "K4", given, _EXECUTIONS, _WHY_EXECUTIONS)
+            divided = change_count(draft, "K4", given, _EXECUTIONS, _WHY_EXECUTIONS)
+            if (
+                divided
+                and (counting := _counted_calls(draft)) is not None
+                and draft.once("executions", counting)
+            ):
+                draft.ask("K4", counting, _EXECUTIONS, _WHY_EXECUTIONS, _CALLS)
+
+
+def _counted_calls(draft: Draft) -> ast.AugAssign | None:
+    """Where a callback counts its calls, `self.seen += 1`: there is one for all steps that Keras takes at once."""
+    for hook in draft.facts.hooks.all:
+        for n in ast.walk(hook.function) if hook.is_of_batches else ():
+            if isinstance(n, ast.AugAssign) and isinstance(n.op, (ast.Add, ast.Sub)) and is_one(n.value):
+                return n
+    return None
 
 
 def _fills_steps(draft: Draft, epochs: ast.expr) -> bool:
