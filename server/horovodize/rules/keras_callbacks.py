@@ -35,6 +35,7 @@ from horovodize.rules import (
     callback_decisions,
     callback_metrics,
     callback_state,
+    chosen_callbacks,
     drawn_weights,
     first_answers,
     layer_state,
@@ -202,6 +203,7 @@ def _place(draft: Draft, element: ast.expr) -> None:
             _back_up_apart(draft, folder)
     elif roles == {"writes"}:
         only_on_root(draft, "K3", element, "callback", _WHY_WRITER)
+        return
     elif "writes" in roles:
         draft.note(
             "K3", element, "some of these callbacks write files: every rank will; give those on their own"
@@ -212,6 +214,7 @@ def _place(draft: Draft, element: ast.expr) -> None:
             element,
             "every rank runs this callback, and what it does can't be seen: check that only rank 0 writes files",
         )
+    chosen_callbacks.ask(draft, element)
 
 
 def _folder_of_backup(draft: Draft, node: ast.AST) -> ast.expr | None:
