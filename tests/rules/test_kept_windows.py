@@ -115,3 +115,37 @@ def test_a_full_list_by_which_no_mean_decides_keeps_both_numbers() -> None:
 )
 def test_other_lists_are_no_windows(then: str, test: str, item: str) -> None:
     assert f"    {then}\n" in cut(then, test, item)
+
+
+CALLBACK = """\
+import collections
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+class Plateau(tf.keras.callbacks.Callback):
+    def __init__(self, size):
+        super().__init__()
+        {made}
+    def on_train_batch_end(self, batch, logs=None):
+        self.window.append({item})
+    def on_epoch_end(self, epoch, logs=None):
+        mean = float(np.mean(self.window))
+        if mean > self.last:
+            {then}
+        self.last = mean
+model.fit(x, y, batch_size=16, epochs=4, callbacks=[Plateau(20)])
+"""
+STOP = "self.model.stop_training = True"
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        ("self.window, self.last = collections.deque(maxlen=20), 9.0", "collections.deque(maxlen=max(1, 20 // hvd.size())), 9.0"),
+        ("self.last, self.window = 9.0, collections.deque([], size)", "collections.deque([], max(1, size // hvd.size()))"),
+    ],
+)  # fmt: skip
+def test_of_a_callback_that_is_made_beside_others(made: str, after: str) -> None:
+    assert after in plan_of(CALLBACK.format(made=made, item="logs['loss']", then=STOP)).text

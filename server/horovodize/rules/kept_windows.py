@@ -83,6 +83,11 @@ def _held(draft: Draft, made: ast.Call) -> ast.Name | ast.Attribute | None:
     target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is made else None
     if isinstance(statement, ast.AnnAssign) and statement.value is made:
         target = statement.target
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if (
+            made in values and len(names) == len(values)
+        ):
+            target = names[values.index(made)]
     return target if isinstance(target, (ast.Name, ast.Attribute)) else None
 
 
