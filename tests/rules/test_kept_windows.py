@@ -143,7 +143,7 @@ STOP = "self.model.stop_training = True"
 @pytest.mark.parametrize(
     ("made", "after"),
     [
-        ("self.window, self.last = collections.deque(maxlen=20), 9.0", "collections.deque(maxlen=max(1, 20 // hvd.size())), 9.0"),
+        ("self.window, self.last = collections.deque(maxlen=20), 9", "collections.deque(maxlen=max(1, 20 // hvd.size())), 9"),
         ("self.last, self.window = 9.0, collections.deque([], size)", "collections.deque([], max(1, size // hvd.size()))"),
     ],
 )  # fmt: skip
