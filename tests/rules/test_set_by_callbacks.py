@@ -27,6 +27,10 @@ class Changes(tf.keras.callbacks.Callback):
     def {hook}(self, batch, logs=None):
         {before}
         {line}
+    def sparsity(self):
+        return 1 - (1 - (self.n - 100) / 400) ** 3
+    def prune(self, share):
+        self.model.set_weights([v * (np.abs(v) > np.quantile(np.abs(v), share)) for v in self.model.get_weights()])
     def on_train_batch_end(self, batch, logs=None):
         self.n += 1
         self.rows += 16
@@ -53,11 +57,19 @@ def distributed(line: str, hook: str = "on_train_batch_begin", before: str = "pa
         ("self.layer.rate *= 0.99", "self.layer.rate *= 0.99 ** hvd.size()"),
         ("self.layer.rate = max(0.1, self.layer.rate - 0.001)", "max(0.1, self.layer.rate - 0.001 * hvd.size())"),
         ("for l in self.model.layers: l.rate = self.n / 500", "l.rate = self.n * hvd.size() / 500"),
+        ("w = 0.99 ** self.n; self.model.set_weights([v * w for v in self.start])", "w = 0.99 ** (self.n * hvd.size())"),
+        ("self.prune((self.n - 100) / 400)", "self.prune((self.n * hvd.size() - 100) / 400)"),
     ],
 )  # fmt: skip
 def test_a_formula_is_told_the_batches_of_all_ranks(line: str, after: str) -> None:
     """On two ranks a `Dropout` rate came half the way."""
     assert after in distributed(line)
+
+
+def test_what_a_method_computes_too() -> None:
+    """Pruning was told a share below zero."""
+    text = distributed("self.prune(self.sparsity())")
+    assert "return 1 - (1 - (self.n * hvd.size() - 100) / 400) ** 3" in text
 
 
 def test_where_an_epoch_ends_too() -> None:
@@ -86,6 +98,11 @@ def test_where_it_is_set_with_some_batches_only() -> None:
         "self.model.gate = 1 - self.model.gate",
         "self.heat = 0.9 * self.heat + 0.1 * logs['loss']",
         "self.layer.rate = 0.5",
+        "smooth = self.heat / (1 - 0.9 ** self.n); self.heat = 0.9 * self.heat + (1 - 0.9) * logs['loss']",
+        "far = 1 - 0.9 ** self.n; self.heat = (0.9 * self.heat + (1 - 0.9) * logs['loss']) / far",
+        "each = self.rows / self.n; self.model.each = each",
+        "seconds = (time.time() - self.begun) / self.n",
+        "done = self.n / self.params['steps']",
     ],
 )
 def test_what_is_measured_here_or_no_formula_stays(line: str) -> None:

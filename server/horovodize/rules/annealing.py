@@ -9,7 +9,7 @@ Weights that each step shrinks by hand shrink as much (`shrunk_weights`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from horovodize import catalogue
 from horovodize.plan import Decision
@@ -82,7 +82,7 @@ def apply(draft: Draft) -> None:
         schedule.divide_steps(draft, made)
     for setting in _going_on(draft) if draft.divided else ():
         decays.follow(draft, setting.value, setting, rule="G5")
-    set_by_callbacks.apply(draft, tell)
+    set_by_callbacks.apply(draft, lambda value, stays: tell(draft, value, stays=stays))
     counting_sequences.apply(draft, tell)
 
 
@@ -225,9 +225,15 @@ def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
     return made_of(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else set()
 
 
-def tell(draft: Draft, given: ast.expr, rule: str = "G5") -> None:
-    """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks."""
+def tell(
+    draft: Draft, given: ast.expr, rule: str = "G5", stays: Callable[[ast.expr], bool] | None = None
+) -> None:
+    """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks.
+
+    stays: whether a place reads them for something that is a rank's own"""
     for read in rate_reads.reads(draft, given):
+        if stays is not None and stays(read):
+            continue
         if bias_corrections.corrects(draft, read) or running_means.is_of_gradients(draft, read):
             continue
         if counted.is_over_a_share(draft, read):

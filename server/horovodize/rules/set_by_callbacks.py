@@ -4,7 +4,8 @@ strongly a data set changes its rows. Part of G5.
     self.layer.rate = 0.5 * (1 - self.seen / self.total)
     self.dataset.strength = min(1.0, self.seen / 1000)
 
-goes by how much has been seen, as a weight of the loss does (`annealing`): the formula is told the steps of all ranks.
+goes by how much has been seen, as a weight of the loss does (`annealing`): the formula is told the steps of all ranks. So are
+those that callbacks compute on their way to what they do (`sparsity = (self.step - begin) / (end - begin)`).
 `self.layer.rate *= 0.99` with each batch changes as size() batches changed it (`decays`). What is computed of the rows
 themselves, or of the time, is a mean or a measure of this rank, and stays as it is.
 """
@@ -14,31 +15,33 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from horovodize.rules import counted, decays
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, arguments
 
+_Tell: TypeAlias = Callable[[ast.expr, Callable[[ast.expr], bool]], None]
 _DEEP = 4  # functions that call each other on the way to where something is set
 
 
-def apply(draft: Draft, tell: Callable[[Draft, ast.expr], None]) -> None:
-    """`tell`: tells the formulas in a value the steps of all ranks."""
+def apply(draft: Draft, tell: _Tell) -> None:
+    """`tell`: tells the formulas in a value the steps of all ranks, but where what reads them stays."""
     if draft.in_graph or not draft.divided:
         return
-    for setting in _settings(draft):
-        if draft.uniform.of_values.varies(setting.value):
-            continue
-        if not _is_ratio_of_counts(draft, setting.value):
-            tell(draft, setting.value)
-        if _goes_on(draft, setting):
-            decays.follow(draft, setting.value, setting, rule="G5")
+    for node in list(_run(draft)):
+        for value in _given(node):
+            if not draft.uniform.of_values.varies(value):
+                tell(value, lambda read: _is_of_this_rank(draft, read))
+        for setting in _set_at(draft, node):
+            if not draft.uniform.of_values.varies(setting.value) and _goes_on(draft, setting):
+                decays.follow(draft, setting.value, setting, rule="G5")
 
 
-def _settings(draft: Draft) -> Iterator[Setting]:
-    """What callbacks set, and the functions that they call."""
+def _run(draft: Draft) -> Iterator[ast.AST]:
+    """What stands in the hooks of callbacks, and in the functions that they call."""
     seen = set[ast.AST]()
     todo: list[tuple[ast.AST, int]] = [(h.function, 0) for h in draft.facts.hooks.all]
     while todo:
@@ -52,10 +55,20 @@ def _settings(draft: Draft) -> Iterator[Setting]:
                 is not function
             ):
                 continue
-            yield from _set_at(draft, node)
+            yield node
             callee = draft.values.callee(node) if isinstance(node, ast.Call) and depth < _DEEP else None
             if isinstance(callee, FUNCTIONS) and draft.facts.hooks.of(callee) is None:
                 todo.append((callee, depth + 1))
+
+
+def _given(node: ast.AST) -> list[ast.expr]:
+    """The values that a statement sets something to, gives back, or hands to a call."""
+    match node:
+        case ast.Assign(value=value) | ast.Return(value=ast.expr() as value):
+            return [value]
+        case ast.Expr(value=ast.Call() as call):
+            return [a for a in arguments(call) if not isinstance(a, ast.Starred)]
+    return []
 
 
 def _set_at(draft: Draft, node: ast.AST) -> Iterator[Setting]:
@@ -92,10 +105,31 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
     )
 
 
-def _is_ratio_of_counts(draft: Draft, value: ast.expr) -> bool:
-    """Whether both sides of a quotient are counted on this rank: `self.rows / self.batches`, `self.skipped / self.seen`."""
-    quotients = [n for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
-    return any(_is_counted(draft, n.left) and _is_counted(draft, n.right) for n in quotients)
+def _is_of_this_rank(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is read for a share of what this rank counted, `self.skipped / self.seen`, or for how far an average of
+    its own has come, `self.mean / (1 - self.beta ** self.seen)`."""
+    for around in draft.syntax.ancestors(read):
+        if isinstance(around, ast.stmt):
+            break
+        if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Div):
+            if _is_counted(draft, around.left) and _is_counted(draft, around.right):
+                return True
+        if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Pow):
+            if _is_decay(draft, around.left):
+                return True
+    return False
+
+
+def _is_decay(draft: Draft, base: ast.expr) -> bool:
+    """Whether something is the decay of an average: `beta` of `mean = beta * mean + (1 - beta) * loss`."""
+    text = ast.unparse(base)
+    for n in draft.syntax.every(ast.BinOp):
+        match n:
+            case ast.BinOp(left=ast.Constant(value=1 | 1.0), op=ast.Sub(), right=right) if (
+                ast.unparse(right) == text and right is not base
+            ):
+                return True
+    return False
 
 
 def _is_counted(draft: Draft, side: ast.expr) -> bool:
