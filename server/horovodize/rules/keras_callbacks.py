@@ -38,6 +38,7 @@ from horovodize.rules import (
     chosen_callbacks,
     drawn_weights,
     first_answers,
+    inherited_decisions,
     layer_state,
     statistics,
     weights_begun,
@@ -95,6 +96,7 @@ def apply(draft: Draft) -> None:
     broadcast_untrained(draft)
     averaged_numbers.apply(draft)
     callback_decisions.apply(draft)
+    inherited_decisions.ask(draft)
     callback_metrics.apply(draft)
     callback_state.apply(draft)
     drawn_weights.apply(draft)
