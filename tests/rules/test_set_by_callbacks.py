@@ -123,3 +123,55 @@ def test_what_goes_by_epochs_stays(line: str, hook: str) -> None:
 def test_what_halves_at_some_batches_stays() -> None:
     text = distributed("pass", before="if self.n % 100 == 0: self.layer.rate *= 0.5")
     assert "self.layer.rate *= 0.5\n" in text
+
+
+LOOP = """\
+import time
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dropout(0.5), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+class Stats:
+    rate, mean = 0.5, 0.0
+    def set(self, rate):
+        model.layers[1].rate = rate
+stats, step, begun, total = Stats(), 0, time.time(), 0.0
+for epoch in range(4):
+    for i in range(len(x) // 16):
+        loss = model.train_on_batch(x[i * 16:(i + 1) * 16], y[i * 16:(i + 1) * 16])
+        total += loss
+        step += 1
+        {line}
+    {later}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("model.layers[1].rate = 0.5 * (1 - step / 500)", "0.5 * (1 - step * hvd.size() / 500)"),
+        ("for l in model.layers: l.rate = 0.5 * 0.99 ** step", "0.99 ** (step * hvd.size())"),
+        ("stats.set(step / 500)", "stats.set(step * hvd.size() / 500)"),
+        ("stats.rate *= 0.99", "stats.rate *= 0.99 ** hvd.size()"),
+    ],
+)
+def test_a_loop_of_the_program_s_own_likewise(line: str, after: str) -> None:
+    assert after in plan_of(LOOP.format(line=line, later="pass")).text
+
+
+@pytest.mark.parametrize(
+    ("line", "later"),
+    [
+        ("stats.mean = total / step", "pass"),
+        ("stats.mean = (time.time() - begun) / step", "pass"),
+        ("stats.mean = 0.9 * stats.mean + 0.1 * loss", "pass"),
+        ("stats.mean = step % 2", "pass"),
+        ("pass", "model.layers[1].rate *= 0.9"),
+        ("pass", "model.layers[1].rate = 0.5 * (1 - epoch / 4)"),
+    ],
+)
+def test_what_a_loop_measures_or_sets_by_epochs_stays(line: str, later: str) -> None:
+    text = plan_of(LOOP.format(line=line, later=later)).text
+    assert f"        {line}\n" in text
+    assert f"    {later}\n" in text

@@ -1,5 +1,5 @@
-"""Fields and items that callbacks set while training goes on: the rate of a `Dropout` layer, a weight that the model holds, how
-strongly a data set changes its rows. Part of G5.
+"""Fields and items that callbacks, or loops, set while training goes on: the rate of a `Dropout` layer, a weight that the model
+holds, how strongly a data set changes its rows. Part of G5.
 
     self.layer.rate = 0.5 * (1 - self.seen / self.total)
     self.dataset.strength = min(1.0, self.seen / 1000)
@@ -13,7 +13,7 @@ themselves, or of the time, is a mean or a measure of this rank, and stays as it
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from horovodize.rules import counted, decays
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
+from horovodize.rules.shares import feeding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, arguments
 
 _Tell: TypeAlias = Callable[[ast.expr, Callable[[ast.expr], bool]], None]
@@ -31,29 +32,36 @@ def apply(draft: Draft, tell: _Tell) -> None:
     """`tell`: tells the formulas in a value the steps of all ranks, but where what reads them stays."""
     if draft.in_graph or not draft.divided:
         return
-    for node in list(_run(draft)):
+    for node in list(_run(draft, [h.function for h in draft.facts.hooks.all])):
         for value in _given(node):
             if not draft.uniform.of_values.varies(value):
                 tell(value, lambda read: _is_of_this_rank(draft, read))
-        for setting in _set_at(draft, node):
-            if not draft.uniform.of_values.varies(setting.value) and _goes_on(draft, setting):
+        _follow(draft, node, tell)
+    loops = [d.loop for d in feeding(draft).drivers if counted.is_divided(draft, d)]
+    for node in list(_run(draft, [s for loop in loops for s in loop.body])):
+        _follow(draft, node, tell)
+
+
+def _follow(draft: Draft, node: ast.AST, tell: _Tell) -> None:
+    for setting in _set_at(draft, node):
+        if not draft.uniform.of_values.varies(setting.value):
+            tell(setting.value, lambda read: _is_of_this_rank(draft, read))
+            if _goes_on(draft, setting):
                 decays.follow(draft, setting.value, setting, rule="G5")
 
 
-def _run(draft: Draft) -> Iterator[ast.AST]:
-    """What stands in the hooks of callbacks, and in the functions that they call."""
+def _run(draft: Draft, roots: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """What stands in some functions or statements, and in the functions that these call."""
     seen = set[ast.AST]()
-    todo: list[tuple[ast.AST, int]] = [(h.function, 0) for h in draft.facts.hooks.all]
+    todo: list[tuple[ast.AST, int]] = [(root, 0) for root in roots]
     while todo:
-        function, depth = todo.pop(0)
-        if function in seen:
+        root, depth = todo.pop(0)
+        if root in seen:
             continue
-        seen.add(function)
-        for node in ast.walk(function):
-            if (
-                next((a for a in draft.syntax.ancestors(node) if isinstance(a, CALLABLES)), None)
-                is not function
-            ):
+        seen.add(root)
+        home = root if isinstance(root, CALLABLES) else draft.syntax.function(root)
+        for node in ast.walk(root):
+            if next((a for a in draft.syntax.ancestors(node) if isinstance(a, CALLABLES)), None) is not home:
                 continue
             yield node
             callee = draft.values.callee(node) if isinstance(node, ast.Call) and depth < _DEEP else None
@@ -93,7 +101,7 @@ def _is_kept(draft: Draft, kept: ast.expr) -> bool:
 def _goes_on(draft: Draft, setting: Setting) -> bool:
     """Whether a number is changed a little with each batch: neither a count, nor a sign that turns."""
     hook = draft.facts.hooks.around(setting.place)
-    if hook is not None and not hook.is_of_batches:
+    if hook is not None and not hook.is_of_batches or hook is None and _is_own(setting.kept):
         return False
     if draft.facts.counters.of(setting.kept) is not None or not isinstance(setting.kept, ast.Attribute):
         return False
@@ -103,6 +111,11 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
         isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub) and isinstance(n.operand, ast.Constant)
         for n in ast.walk(setting.value)
     )
+
+
+def _is_own(kept: ast.expr) -> bool:
+    """`self.temperature` of what trains by a loop of its own, which is looked at where it is used."""
+    return isinstance(kept, ast.Attribute) and isinstance(kept.value, ast.Name) and kept.value.id == "self"
 
 
 def _is_of_this_rank(draft: Draft, read: ast.expr) -> bool:
