@@ -263,3 +263,43 @@ def test_an_average_that_an_object_keeps() -> None:
 def test_an_average_that_an_object_moves_on_every_so_many_steps_forgets_as_it_did() -> None:
     text = plan_of(OBJECT.format("if i % 10 == 0: smoothed.add(float(loss))")).text
     assert "            self.mean = self.beta * self.mean + (1 - self.beta) * loss\n" in text
+
+
+FUNCTIONAL = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+def build():
+    i = tf.keras.Input((4,))
+    drop = tf.keras.layers.Dropout(0.5)
+    return tf.keras.Model(i, {out})
+model = build()
+opt = tf.keras.optimizers.SGD(0.1)
+model.compile(opt, "mse")
+best, bad = np.inf, 0
+for epoch in range(30):
+    model.fit(x, y, batch_size=16, epochs=1, verbose=0)
+    loss = model.evaluate(x, y, verbose=0)
+    if loss < best:
+        best, bad = loss, 0
+    else:
+        bad += 1
+    if bad == 2:
+        opt.learning_rate.assign(opt.learning_rate * 0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("out", "asked"),
+    [
+        ("tf.keras.layers.Dense(1)(tf.keras.layers.Dense(8)(i))", False),
+        ("tf.keras.layers.Dense(1)(drop(i))", False),
+        ("elsewhere(i)", True),  # a module's that can't be seen
+    ],
+)
+def test_a_model_of_layers_put_on_an_input_is_measured_by_its_mean(out: str, asked: bool) -> None:
+    """What `Dense(8)(i)` gives couldn't be seen, so it was asked about."""
+    source = FUNCTIONAL.format(out=out)
+    plan = plan_of("from other import elsewhere\n" + source if asked else source)
+    assert ("loss = mean_over_ranks(model.evaluate(x, y, verbose=0))" in plan.text) is not asked
+    assert bool(plan.to_confirm) is asked

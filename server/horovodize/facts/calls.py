@@ -56,6 +56,9 @@ _COMPUTES = {
     "tensorflow.keras.metrics.Metric",
     "tensorflow.keras.losses.Loss",
 }
+_LAYERS = "tensorflow.keras.layers."
+_INPUTS = ("tensorflow.keras.Input", "tensorflow.keras.layers.Input")
+_FAR_INPUT = 400  # nodes between a layer and its `keras.Input`
 _LOSSES = "tensorflow.keras.losses."  # the catalogue does not have each of these classes
 _SETTINGS = (
     "config",
@@ -451,12 +454,20 @@ class Calls:
         step.ask_all(given, item.size)
         step.ask(func.value if isinstance(func, ast.Attribute) else func, (), item.size)
         makes = last[:1].isupper() or any(part in last.lower() for part in _SETTINGS)
-        if item.size or makes:
+        if item.size or makes or self._is_symbolic(call):
             return
         if self._under_tape(call):
             step.varies(Source.ROWS, call)
         else:
             step.unknown(f"it can't be seen what `{_short(func)}` gives", call)
+
+    def _is_symbolic(self, call: ast.Call) -> bool:
+        """Whether a layer of Keras is put on a `keras.Input`: a part of a model, no number."""
+        made = self.values.calls(call.func) or ([call.func] if isinstance(call.func, ast.Call) else [])
+        if not made or not all((self.names.of(c.func) or "").startswith(_LAYERS) for c in made):
+            return False
+        within = self.values.depends(call.args[:1], _FAR_INPUT)
+        return any(isinstance(n, ast.Call) and self.names.of(n.func) in _INPUTS for n in within)
 
     def _under_tape(self, call: ast.Call) -> bool:
         return any(
