@@ -17,6 +17,7 @@ from horovodize.rules import (
     assigned_values,
     bias_corrections,
     counted,
+    counting_pipelines,
     counting_sequences,
     decays,
     handed_numbers,
@@ -84,6 +85,7 @@ def apply(draft: Draft) -> None:
         decays.follow(draft, setting.value, setting, rule="G5")
     set_by_callbacks.apply(draft, lambda value, stays: tell(draft, value, stays=stays))
     counting_sequences.apply(draft, tell)
+    counting_pipelines.ask(draft)
 
 
 def tell_other_calls(draft: Draft) -> None:
