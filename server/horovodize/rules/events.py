@@ -6,7 +6,9 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                (`period *= 2`), the steps of all ranks are compared, `step * hvd.size() >= period`; what a sum of the steps
                since the last event is divided by there (`running / 100`), and what a step is given goes by the steps of all
                ranks where it is computed from their number (`beta = min(1.0, step / 1000)`), also by a schedule, or goes on
-               with each of them (`heat.assign(heat * 0.999)`); likewise the steps that callbacks, hooks and a `RunConfig` are
+               with each of them (`heat.assign(heat * 0.999)`), as do the fields that callbacks and loops set so
+               (`layer.rate = 0.5 * (1 - self.seen / total)`) and what a `Sequence` counts in `__getitem__`;
+               likewise the steps that callbacks, hooks and a `RunConfig` are
                given (`save_freq=1000`, `save_steps=500`), the steps of an epoch that is counted by them
                (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program
                that keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
@@ -33,7 +35,8 @@ Leaves alone   What is counted in epochs. Loops that are not divided. A look at 
                The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`) that training doesn't wait for:
                as many rows fill it on each rank. It is said.
 Asks           Where training waits until a memory is filled: its size, or the bound of `len(memory) > 500`, is divided if that
-               can be done; a rank must not draw more rows at once than it then holds.
+               can be done; a rank must not draw more rows at once than it then holds. Where `Dataset.map` counts the
+               elements of one rank, and changes them by their number.
 Source         Beyond the seed.
 """
 
