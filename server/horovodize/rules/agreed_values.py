@@ -99,6 +99,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for choice in (*choices(draft), *left_out_networks.tests(draft)):
         _agree(draft, choice, differing(draft, choice), "HVD205", _NETWORKS, _WHY_NETWORK)
     for optimizer in _optimizers(draft):
+        _take_read_settings(draft, optimizer)
         for reason in differing(draft, optimizer):
             agreed = any(draft.syntax.inside(reason.where, e) for e in draft.having(Agreed))
             if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:
@@ -112,6 +113,32 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
             found = (*found, *draft.uniform.number_reasons(items))
         shaping = [r for r in found if isinstance(r, Varies) and r.kind not in _WHERE_USED]
         _agree(draft, layer, shaping, "HVD205", _SHAPES, _WHY_SAME)
+
+
+def _take_read_settings(draft: Draft, optimizer: ast.expr) -> None:
+    """Makes what an optimizer is made with rank 0's where a file may tell it: `SGD(rate)` after
+    `if os.path.exists(state): rate = json.load(…)["rate"]`. Which optimizer it is, is no number."""
+    for made in draft.values.calls(optimizer) if not draft.in_graph else ():
+        if not draft.module.is_optimizer(made):
+            continue
+        for given in arguments(made):
+            used = [r for r in differing(draft, given) if isinstance(r, Varies) and r.kind in _WHERE_USED]
+            parts = _parts(draft, given, used) if used else []
+            if parts and all(_is_read_number(draft, p) for p in parts):
+                if all(agree_value(draft, p, draft.loop_rule, _WHAT, _WHY_SAME) for p in parts):
+                    draft.settled |= {(e, r.where) for e in (optimizer, made, given) for r in used}
+
+
+def _is_read_number(draft: Draft, e: ast.expr) -> bool:
+    """Whether something stands for what is read or written out, and for nothing that a class makes, such as a schedule."""
+    if not isinstance(e, (ast.Name, ast.Attribute, ast.Subscript)):
+        return False
+    made = [o.node for o in draft.values.origins(e)]
+    return not any(
+        isinstance(n, ast.Call)
+        and (draft.names.last(n.func)[:1].isupper() or isinstance(draft.values.callee(n), ast.ClassDef))
+        for n in made
+    )
 
 
 def _agree_on_turns(draft: Draft, loop: Loop) -> None:
