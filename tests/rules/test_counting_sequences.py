@@ -86,6 +86,28 @@ def test_a_sequence_that_fit_is_not_given_stays() -> None:
     assert "rows * (1 - self.step / 900)" in plan("rows = rows * (1 - self.step / 900)", LOOP).text
 
 
+BY_HAND = """\
+rows = Rows(x, y)
+for epoch in range(4):
+    for i in {turns}:
+        a, b = rows[i]
+        model.train_on_batch(a, b)
+"""
+
+
+@pytest.mark.parametrize("turns", ["range(len(rows))", "np.random.permutation(len(rows))"])
+def test_a_loop_that_asks_for_its_own_batches_likewise(turns: str) -> None:
+    text = plan("rows = rows * (1 - self.step / 900)", BY_HAND.format(turns=turns)).text
+    assert "rows * (1 - self.step * hvd.size() / 900)" in text
+
+
+def test_a_loop_that_is_given_all_of_them_counts_all() -> None:
+    loop = "for epoch in range(4):\n    for a, b in Rows(x, y):\n        model.train_on_batch(a, b)"
+    text = plan("rows = rows * (1 - self.step / 900)", loop).text
+    assert "in shard_batches(Rows(x, y)):" in text
+    assert "rows * (1 - self.step / 900)" in text
+
+
 SAME = """\
 import numpy as np
 import tensorflow as tf

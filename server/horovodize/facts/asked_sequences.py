@@ -1,11 +1,12 @@
-"""The sequences of a program's own that `fit` trains on: it asks their `__getitem__` for each batch."""
+"""The sequences of a program's own that are asked for each batch, by their `__getitem__`: by `fit`, or by a loop."""
 
 from __future__ import annotations
 
 import ast
 from functools import cached_property
 
-from horovodize.summary.feeding import Feeding
+from horovodize.source.nodes import walk
+from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.kinds import Kind
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function
@@ -30,6 +31,20 @@ class AskedSequences:
                     found[method] = None
         return list(found)
 
+    @cached_property
+    def by_loops(self) -> dict[Function, set[Driver]]:
+        """The methods that loops ask for the batches of their steps, `x, y = batches[i]`, each with those loops."""
+        found = dict[Function, set[Driver]]()
+        for driver in self.feeding.drivers:
+            turn = _names(driver.loop.target) if isinstance(driver.loop, (ast.For, ast.AsyncFor)) else set()
+            for n in (n for s in driver.loop.body for n in walk(s) if turn):
+                if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and turn & _names(n.slice):
+                    for made in self.module.values.calls(n.value):
+                        method = self._asked(self.module.values.callee(made))
+                        if method is not None:
+                            found.setdefault(method, set()).add(driver)
+        return found
+
     def _asked(self, cls: ast.AST | None) -> Function | None:
         """The method of a class, or of the nearest of its bases that has one."""
         if not isinstance(cls, ast.ClassDef):
@@ -39,6 +54,10 @@ class AskedSequences:
                 if isinstance(s, FUNCTIONS) and s.name == "__getitem__":
                     return s
         return None
+
+
+def _names(e: ast.AST) -> set[str]:
+    return {n.id for n in walk(e) if isinstance(n, ast.Name)}
 
 
 __all__ = ["AskedSequences"]

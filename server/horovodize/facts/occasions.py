@@ -50,6 +50,8 @@ class Occasions:
                 fitted |= yielded[1]
             elif self._runs_with_fit(way):
                 fitted = True
+            elif (asking := self._asking(way[-1].function)) and not any(frame.loops for frame in way):
+                drivers |= asking
             elif self._is_called_by_keras(way):
                 drivers.update(self.feeding.drivers)
                 fitted |= self._fits
@@ -80,6 +82,12 @@ class Occasions:
             if at is not None and not self.are_seldom(found[0], at[0]):
                 return at
         return None
+
+    def _asking(self, function: ast.AST | None) -> set[Driver]:
+        """The loops that ask a sequence for the batch of each of their steps, by a method."""
+        return (
+            self.asked_sequences.by_loops.get(function, set()) if isinstance(function, FUNCTIONS) else set()
+        )
 
     def _runs_with_fit(self, way: tuple[Frame, ...]) -> bool:
         """Whether `fit` goes a way with each of its batches: it runs the outermost function, or a lambda on the way."""

@@ -34,17 +34,21 @@ def apply(draft: Draft, tell: Callable[[Draft, ast.expr], None]) -> None:
     """`tell`: tells the formulas in a value the steps of all ranks."""
     if draft.in_graph or not draft.divided:
         return
-    for method in draft.facts.occasions.asked_sequences.methods:
+    for method in _asked(draft):
         for value in (*draft.values.returned(method), *_chances(draft, method)):
             tell(draft, value)
             decays.follow(draft, value, rule="G5")
     _ask_of_same_rows(draft)
 
 
+def _asked(draft: Draft) -> list[Function]:
+    known = draft.facts.occasions.asked_sequences
+    return list(dict.fromkeys((*known.methods, *known.by_loops)))
+
+
 def chances(draft: Draft) -> Iterator[ast.expr]:
     """What draws are compared with for each batch: `if np.random.rand() < self.step / 1000:`."""
-    methods = [] if draft.in_graph or not draft.divided else draft.facts.occasions.asked_sequences.methods
-    for method in methods:
+    for method in _asked(draft) if not draft.in_graph and draft.divided else ():
         yield from _chances(draft, method)
 
 
