@@ -66,6 +66,10 @@ _RESUMED = (
     "each rank resumes from its own backup: start an interrupted run again with as many ranks, and with all of their "
     "backups or without any"
 )
+_BEST_OF_RANK_0 = (
+    "which checkpoint is the best is decided here between the ends of epochs, by what rank 0's own batches gave: metrics are "
+    "averaged over the ranks when an epoch ends; without `save_freq` it is decided then"
+)
 _HOROVOD = (
     f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)",
     f"{KERAS}.callbacks.MetricAverageCallback()",
@@ -206,6 +210,8 @@ def _place(draft: Draft, element: ast.expr) -> None:
             _back_up_apart(draft, folder)
     elif roles == {"writes"}:
         only_on_root(draft, "K3", element, "callback", _WHY_WRITER)
+        if any(_chooses_by_batches(o.node) for o in draft.values.origins(element)):
+            draft.note("K3", element, _BEST_OF_RANK_0)
         return
     elif "writes" in roles:
         draft.note(
@@ -218,6 +224,15 @@ def _place(draft: Draft, element: ast.expr) -> None:
             "every rank runs this callback, and what it does can't be seen: check that only rank 0 writes files",
         )
     chosen_callbacks.ask(draft, element)
+
+
+def _chooses_by_batches(node: ast.AST) -> bool:
+    """`ModelCheckpoint(…, save_best_only=True, save_freq=100)`: which is best is decided between the ends of epochs."""
+    if not isinstance(node, ast.Call):
+        return False
+    best, often = argument(node, "save_best_only"), argument(node, "save_freq")
+    is_best = isinstance(best, ast.Constant) and best.value is True
+    return is_best and often is not None and not (isinstance(often, ast.Constant) and often.value == "epoch")
 
 
 def _folder_of_backup(draft: Draft, node: ast.AST) -> ast.expr | None:
