@@ -126,3 +126,41 @@ def test_other_rates_of_a_branch_are_refused(set_by: str, why: str) -> None:
     result = distribute(summarize(Document(source)), Options())
     assert isinstance(result, Refusal)
     assert any(r.code == "HVD107" and why in r.message for r in result.reasons)
+
+
+SAVING = """\
+import json, os
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+rate = 0.1
+if os.path.exists("state.json"):
+    with open("state.json") as f:
+        rate = json.load(f)["rate"]
+model.compile(tf.keras.optimizers.SGD(rate), "mse")
+class Save(tf.keras.callbacks.Callback):
+    last = 9.0
+    def on_epoch_end(self, epoch, logs=None):
+        if logs["loss"] > self.last:
+            {lower}
+        self.last = logs["loss"]
+        with open("state.json", "w") as f:
+            json.dump({{"rate": float(self.model.optimizer.learning_rate)}}, f)
+model.fit(x, y, epochs=10, callbacks=[Save()])
+"""
+
+
+@pytest.mark.parametrize(
+    "lower",
+    [
+        "self.model.optimizer.learning_rate = float(self.model.optimizer.learning_rate) * 0.5",
+        "self.model.optimizer.learning_rate.assign(self.model.optimizer.learning_rate * 0.5)",
+        "pass",
+    ],
+)
+def test_a_rate_that_is_lowered_is_not_asked_about_where_what_is_written_is_divided(lower: str) -> None:
+    made = plan_of(SAVING.format(lower=lower))
+    assert '{"rate": float(self.model.optimizer.learning_rate) / hvd.size()}' in made.text
+    assert f"            {lower}\n" in made.text
+    assert not any(ASKED in doubt for doubt in doubts(made, "C5"))

@@ -46,6 +46,8 @@ def unscale(draft: Draft, rates: Iterable[ast.expr], is_rate: Callable[[Draft, a
     given += list(_items(draft, given))
     for read in list(_reads(draft, given, is_rate)):
         whole = _whole(draft, read)
+        if _is_set_again(draft, read, is_rate):
+            continue  # what is written is the rate that it is set to, which is divided there
         if not draft.decide(whole, Counted("C5")):
             continue
         if any(draft.syntax.inside(read, call) for call in calls) or _is_only_written(draft, read, calls):
@@ -70,6 +72,16 @@ def _items(draft: Draft, given: list[ast.expr]) -> Iterator[ast.expr]:
         targets = [e for t in statement.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
         if any(isinstance(t, ast.Subscript) and ast.unparse(t.value) in written for t in targets):
             yield statement.value
+
+
+def _is_set_again(draft: Draft, read: ast.expr, is_rate: Callable[[Draft, ast.expr], bool]) -> bool:
+    """Whether a rate is read to set it: `optimizer.learning_rate = float(optimizer.learning_rate) * 0.5`."""
+    match draft.syntax.statement(read):
+        case ast.Assign(targets=targets):
+            return any(isinstance(t, ast.Attribute) and is_rate(draft, t) for t in targets)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="assign", value=ast.Attribute() as kept))):
+            return is_rate(draft, kept)
+    return False
 
 
 def _is_only_written(draft: Draft, read: ast.expr, calls: list[ast.Call]) -> bool:
