@@ -529,3 +529,34 @@ def test_what_one_method_of_a_model_gets_and_another_uses_is_followed(given: str
     """`net.begin(feeder.x, feeder.y)`, then `net.end()` makes the loss: no rows were seen, or numbers taken for them."""
     step = step_of("import tensorflow.compat.v1 as tf\n" + HANDED_ON.format(given))
     assert step.feed is Feed.BATCH
+
+
+NOISY = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+from helpers import make_feed, load
+rows = load()
+beside = tf.constant(np.load("beside.npy"))
+x = tf.placeholder(tf.float32, [None, 3])
+noise = tf.random_normal([64, 1])
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1) + noise)) + tf.reduce_mean(tf.layers.dense(beside, 1))
+train = tf.train.AdamOptimizer(0.1).minimize(loss)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for i in range(100):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    "run",
+    ["feed = make_feed(rows)\n    sess.run(train, feed_dict=feed)", "sess.run(train, {x: rows})"],
+)
+def test_noise_in_the_graph_is_not_the_data_of_what_is_fed_the_same_in_every_step(run: str) -> None:
+    """A variational network of graphs: it draws in the graph, and all rows are fed, as far as can be seen."""
+    assert step_of(NOISY.format(run)).feed is Feed.UNSEEN
+
+
+def test_a_graph_that_draws_its_data_and_is_fed_a_number_draws() -> None:
+    source = NOISY.replace("[None, 3]", "[]").replace("tf.layers.dense(x, 1)", "x * 2.0")
+    assert step_of(source.format("sess.run(train, {x: rows})")).feed is Feed.DRAW

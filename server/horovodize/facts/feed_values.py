@@ -40,7 +40,7 @@ class FeedValues:
         dicts = [o.node for o in self.module.values.origins(fed)]
         if not all(isinstance(d, ast.Dict) for d in dicts):
             if self._is_made_of_the_same(fed, context):
-                turns.vague[fed] = None
+                self._note_unknown(fed, turns)
                 return
             part = turns.read(fed, context)
             if part <= Part.ROWS:
@@ -66,10 +66,18 @@ class FeedValues:
                         part = Part.ROWS
                         turns.rows[value] = None
                         turns.vague.pop(value, None)
+                        turns.read_as.append(part)
+                    elif self.placeholders.takes_several(key):
+                        self._note_unknown(value, turns)
                     else:
                         turns.vague[value] = None
                 for made in self.module.values.calls(key):
                     by_key[made] = max(part, by_key.get(made, Part.NUMBER))
+
+    def _note_unknown(self, fed: ast.expr, turns: Turns) -> None:
+        """Notes what is fed and is the same in every turn, and may be all rows: then what the graph draws beside is no data."""
+        turns.vague[fed] = None
+        turns.read_as.append(Part.ROWS)
 
     def _made_by(self, fed: ast.expr, context: Context, depth: int = 2) -> dict[ast.AST, Context]:
         """The dictionaries that a function of the program gives for a feed, `feed_dict(x[i : i + n])`, each in the run of that
