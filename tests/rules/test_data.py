@@ -122,6 +122,58 @@ def test_a_list_of_inputs_that_an_array_is_split_into_is_divided_by_input(made: 
     check(head, "model.fit(inputs, y)\n", "model.fit([shard(part) for part in inputs], shard(y))\n")
 
 
+FILLED = """\
+table, y = np.zeros((900, 10, 3)), np.zeros(900)
+def prepared(rows):
+    parts = []
+    for i in range(rows.shape[2]):
+        parts.append({})
+    return parts
+x = prepared(table)
+"""
+
+
+@pytest.mark.parametrize("part", ["rows[:, :, i : i + 1]", "np.expand_dims(rows[:, 0, i], 1)"])
+def test_a_list_that_a_loop_fills_with_arrays_is_several_inputs(part: str) -> None:
+    """Sliced as rows, the list would lose inputs, and the targets all but as many rows as there are inputs."""
+    head = KERAS + FILLED.format(part)
+    check(head, "model.fit(x, y)\n", "model.fit([shard(part) for part in x], shard(y))\n")
+
+
+@pytest.mark.parametrize(
+    ("part", "made"),
+    [
+        ("[float(rows[0, 0, i])]", "x"),  # a row that is written out
+        ("rows[0, 0, i]", "x"),  # a number
+        ("rows[:, :, i : i + 1]", "np.array(prepared(table))"),
+        ("rows[:, :, i : i + 1]", "np.concatenate(x)"),
+    ],
+)
+def test_rows_that_a_loop_gathers_are_divided_by_rows(part: str, made: str) -> None:
+    head = KERAS + FILLED.format(part) + f"z = {made}\n"
+    check(head, "model.fit(z, y)\n", SHARE.format("z") + "model.fit(z[share], y[share])\n")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "batches(9)",
+        "batches(9) if y is not None else None",
+        "None if y is None else batches(9)",
+        "both(9)[0]",
+    ],
+)
+def test_what_a_generator_gives_is_never_gone_through_for_its_arrays(made: str) -> None:
+    """`[shard(part) for part in batches]` would go on for ever."""
+    head = KERAS + (
+        "y = np.zeros(900)\n"
+        "def batches(n):\n    while True:\n        a, b = np.random.rand(n, 3), np.random.rand(n)\n        yield a, b\n"
+        "def both(n):\n    given = batches(n) if n else None\n    return given, n\n"
+    )
+    text = plan_of(head + f"given = {made}\nmodel.fit(given, steps_per_epoch=9)\n").text
+    assert "for part in" not in text
+
+
 @pytest.mark.parametrize(
     ("made", "fed"),
     [

@@ -153,8 +153,8 @@ def _is_one_array(draft: Draft, e: ast.expr) -> bool:
     few = draft.facts.steps.shapes.rows(e)
     return (
         isinstance(e, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-        and kinds.of(e, with_targets=True) not in (Kind.ARRAYS, Kind.MAPPING)
-        and not (kinds.of(e, with_targets=True) is Kind.UNKNOWN and kinds.is_opaque(e))
+        and kinds.given_to_fit(e) not in (Kind.ARRAYS, Kind.MAPPING)
+        and not (kinds.given_to_fit(e) is Kind.UNKNOWN and kinds.is_opaque(e))
         and (few is None or few >= few_rows.RANKS)
     )
 
@@ -200,7 +200,7 @@ def _may_be_few(draft: Draft, fed: FitFeed) -> bool:
 
 
 def _divide(draft: Draft, data: ast.expr, doubt: str = "") -> None:
-    kind = feeding(draft).kinds.of(data, with_targets=True)
+    kind = feeding(draft).kinds.given_to_fit(data)
     if isinstance(data, (ast.List, ast.Tuple)) and kind is Kind.ARRAYS:
         for element in data.elts:
             if not isinstance(element, ast.Starred):

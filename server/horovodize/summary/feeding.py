@@ -90,7 +90,8 @@ class Feeding:
                 y = None
             if x is not None:
                 weight = None if generator else argument(fit.call, "sample_weight")
-                found.append(FitFeed(fit, x, y, weight, self.kinds.of(x, with_targets=y is not None)))
+                kind = self.kinds.of(x) if y is None else self.kinds.given_to_fit(x)
+                found.append(FitFeed(fit, x, y, weight, kind))
         return found
 
     def fit_of(self, call: ast.AST) -> FitFeed | None:

@@ -27,6 +27,8 @@ _ARRAY_METHODS = {"reshape", "astype", "to_numpy", "transpose", "toarray", "tode
 _SPLITS = {"numpy.split", "numpy.array_split", "numpy.hsplit", "numpy.vsplit", "numpy.dsplit", "tensorflow.split",
            "tensorflow.unstack"}  # fmt: skip
 _OF_SEVERAL_AXES = {"numpy.swapaxes", "numpy.stack", "tensorflow.stack"}
+_MAKE_ARRAYS = {"array", "asarray", "zeros", "ones", "zeros_like", "ones_like", "full", "stack", "vstack", "hstack",
+                "concatenate", "expand_dims", "reshape", "astype", "transpose", "swapaxes", "to_categorical"}  # fmt: skip
 _ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
 _DEEP = 12
 
@@ -66,6 +68,14 @@ class Kinds:
             return Kind.GENERATOR
         return self._kind_inside(e, 0)
 
+    def given_to_fit(self, e: ast.expr) -> Kind:
+        """What rows or targets are that a `fit` gets: to Keras, a list of arrays is several inputs, in whatever loop it is
+        filled."""
+        origins = self.values.origins(e)
+        if origins and all(self._is_filled_with_arrays(o, 0, in_loops=True) for o in origins):
+            return Kind.ARRAYS
+        return self.of(e, with_targets=True)
+
     def generator(self, e: ast.expr) -> Function | None:
         """The generator function of this module whose batches an expression gives."""
         found = self.generated(e)
@@ -93,6 +103,11 @@ class Kinds:
                     if any(self.syntax.function(n) is callee for n in yields):
                         return e, callee
                     todo += self.values.returned(callee)
+            elif isinstance(e, ast.IfExp):  # `batches(data) if steps else None`
+                sides = [
+                    s for s in (e.body, e.orelse) if not (isinstance(s, ast.Constant) and s.value is None)
+                ]
+                todo += sides if len(sides) == 1 else []
         return None
 
     def _kind_of(self, origin: Origin, depth: int = 0) -> Kind:
@@ -102,6 +117,8 @@ class Kinds:
         if -2 in path:
             return Kind.UNKNOWN
         match node:
+            case ast.List() | ast.Tuple() | ast.Dict() if not path and self._is_yielded(node):
+                return Kind.GENERATOR
             case ast.List() | ast.Tuple() if not path:
                 return Kind.ARRAY if _is_data(node) else Kind.ARRAYS
             case ast.Dict() | ast.DictComp() if not path:
@@ -140,14 +157,17 @@ class Kinds:
         origins = self.values.origins(e)
         if depth < _DEEP and all(self._is_filled_with_arrays(o, depth) for o in origins):
             return Kind.ARRAYS
-        return next(
-            (k for o in origins if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN),
-            Kind.UNKNOWN,
-        )
+        kinds = [k for o in origins if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN]
+        mixed = Kind.GENERATOR in kinds and len(set(kinds)) > 1
+        return Kind.UNKNOWN if mixed or not kinds else kinds[0]
 
-    def _is_filled_with_arrays(self, origin: Origin, depth: int) -> bool:
+    def _is_yielded(self, node: ast.expr) -> bool:
+        """Whether this is what a generator function gives batch by batch, of which nobody sees the end."""
+        return isinstance(self.syntax.parent.get(node), ast.Yield)
+
+    def _is_filled_with_arrays(self, origin: Origin, depth: int, *, in_loops: bool = False) -> bool:
         """Whether a list begins empty and is then filled with whole arrays, one by one: `inputs = []`, `inputs.append(x)`. What
-        a loop puts into it may as well be the rows of one."""
+        a loop puts into it may as well be the rows of one; in_loops: it counts where it is surely an array, no number."""
         listed = origin.node
         if origin.path or not isinstance(listed, ast.List) or listed.elts:
             return False
@@ -160,11 +180,31 @@ class Kinds:
         function = self.syntax.function(listed)
         return bool(put) and all(
             self.syntax.function(b.statement) is function
-            and self.syntax.loops(b.statement) == self.syntax.loops(listed)
             and b.value is not None
-            and self._kind_inside(b.value, depth + 1) is Kind.ARRAY
+            and (
+                self._has_axes(b.value)
+                if in_loops
+                else self.syntax.loops(b.statement) == self.syntax.loops(listed)
+                and self._kind_inside(b.value, depth + 1) is Kind.ARRAY
+            )
             for b in put
         )
+
+    def _has_axes(self, e: ast.expr) -> bool:
+        """Whether a value is surely an array, and no number that is taken out of one: `x[:, i : i + 1]`, `np.array(rows)`."""
+        return all(
+            not o.path
+            and (
+                _is_slice(o.node.slice)
+                if isinstance(o.node, ast.Subscript)
+                else isinstance(o.node, ast.Call) and self._makes_array(o.node)
+            )
+            for o in self.values.origins(e)
+        )
+
+    def _makes_array(self, call: ast.Call) -> bool:
+        name, last = self.names.of(call.func) or "", self.names.last(call.func)
+        return last in _MAKE_ARRAYS and (name.startswith("numpy.") or isinstance(call.func, ast.Attribute))
 
     def _prepares(self, call: ast.Call) -> bool:
         """Whether a layer of Keras that prepares rows is called on some: it gives one for each."""
@@ -324,3 +364,10 @@ def _is_data(e: ast.expr) -> bool:
     if isinstance(e, ast.UnaryOp):
         return _is_data(e.operand)
     return isinstance(e, ast.Constant)
+
+
+def _is_slice(index: ast.expr) -> bool:
+    """Whether an index keeps an axis: `[:, i : i + 1]`."""
+    return any(
+        isinstance(part, ast.Slice) for part in (index.elts if isinstance(index, ast.Tuple) else [index])
+    )
