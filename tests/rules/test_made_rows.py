@@ -527,3 +527,53 @@ def test_of_a_data_set_its_number_of_elements_is_sent() -> None:
 def test_rows_of_arrays_are_sent_as_before() -> None:
     text = plan_of(DATASET.format("n = os.cpu_count() * 64\ndata = x[:n]")).text
     assert "broadcast_object(" in text
+
+
+QUEUE = """\
+import random
+import numpy as np
+import tensorflow.compat.v1 as tf
+names = ["%d.jpg" % i for i in range(100)]
+def make_data(n):
+    chosen = []
+    for _ in range(n):
+        if input() == "y":
+            chosen.extend(random.sample(names, 5))
+    {}
+x, y = make_data(200)
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1) - y))
+train = tf.train.AdamOptimizer(0.01).minimize(loss)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+for i in range(1000):
+    sess.run(train)
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "return tf.train.batch([read(tf.train.string_input_producer(chosen))], 8), tf.zeros([8, 1])",
+        "images = []\n    images = tf.stack([read(c) for c in chosen])\n    return images, tf.zeros([8, 1])",
+    ],
+)
+def test_operations_that_a_function_makes_of_what_it_draws_are_not_sent(given: str) -> None:
+    """Rank 0's operations of a graph: nothing can send them."""
+    plan = plan_of(QUEUE.format(given))
+    assert "from_root(make_data" not in plan.text
+    assert any("makes rows of its own" in c.doubt for c in plan.changes)
+
+
+def test_rows_that_a_function_makes_of_what_it_draws_are_sent() -> None:
+    fed = QUEUE.replace(
+        "loss =",
+        "a, b = tf.placeholder(tf.float32, [None, 1]), tf.placeholder(tf.float32, [None, 1])\nloss =",
+    )
+    fed = fed.replace("dense(x, 1) - y", "dense(a, 1) - b")
+    fed = fed.replace(
+        "sess.run(train)", "sess.run(train, {{a: x[i * 8 % 96 :][:8], b: y[i * 8 % 96 :][:8]}})"
+    )
+    assert (
+        "x, y = from_root(make_data(200))"
+        in plan_of(fed.format("return np.array([read(c) for c in chosen]), np.zeros(200)")).text
+    )

@@ -19,7 +19,7 @@ from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How, Sha
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import SEED, feeding
 from horovodize.summary.feeding import Kind
-from horovodize.summary.syntax import argument, arguments, has_unpacking
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking
 
 _WHAT = "Make the same rows on all ranks"
 _WHY = "Ranks that make rows of their own at random learn from different data sets."
@@ -149,14 +149,28 @@ def _go_around(draft: Draft) -> bool:
 
 def _whole(draft: Draft, call: ast.Call) -> ast.expr:
     """What is drawn as a whole: of a draw for each of many rows, the call of the function that makes them all; not of one that
-    trains, too."""
+    trains, too, nor of one that makes operations of a graph of them, which no rank can send."""
     training: set[ast.AST] = {f.call for f in draft.sites.fits} | {d.loop for d in feeding(draft).drivers}
     for way in draft.drive.ways(call):
         for i, frame in enumerate(way):
             if isinstance(frame.node, ast.expr) and not any(outer.loops for outer in way[i:]):
-                if not draft.drive.reaches(frame.node, training):
+                if not draft.drive.reaches(frame.node, training) and not _gives_operations(draft, frame.node):
                     return frame.node
     return call
+
+
+def _gives_operations(draft: Draft, call: ast.expr) -> bool:
+    """Whether a function of the program gives operations of a graph, rather than rows: `return tf.train.batch([image], 32)`."""
+    callee = draft.values.callee(call) if draft.in_graph and isinstance(call, ast.Call) else None
+    if not isinstance(callee, FUNCTIONS):
+        return False
+    parts = [p for r in draft.values.returned(callee) for p in (r.elts if isinstance(r, ast.Tuple) else [r])]
+    made = (o.node for part in parts for o in draft.values.origins(part))
+    runs = draft.sites.graph.all_runs
+    return any(
+        isinstance(n, ast.Call) and n not in runs and (draft.names.of(n.func) or "").startswith("tensorflow.")
+        for n in made
+    )
 
 
 def _differs_in_number(draft: Draft, e: ast.expr) -> bool:
