@@ -355,3 +355,22 @@ def test_what_goes_nowhere_needs_no_rank(opened: str, guarded: bool) -> None:
     text = plan_of("import os\nimport tensorflow as tf\nmodel = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\n"
                    + made + "model.fit(x, x)\n").text  # fmt: skip
     assert (opened in text) is not guarded
+
+
+EXPERIMENT = HEAD + "import mlflow, imageio\n"
+
+
+def test_what_is_gone_on_with_is_not_none_on_other_ranks() -> None:
+    """`None.experiment_id` failed on all ranks but the first."""
+    text = EXPERIMENT + 'run = mlflow.set_experiment("a")\nwhere = [run.experiment_id]\nmodel.fit(x)\n'
+    after = apply(text, *RULES)
+    assert "else None" not in after.text
+    assert any("starts a run" in n for n in after.notes)
+    text = EXPERIMENT + 'made = imageio.imsave("a.png", x)\nname = made.name\nmodel.fit(x)\n'
+    assert apply(text, *RULES).reasons
+
+
+@pytest.mark.parametrize("rest", ["", "print(run)\n", "print(run.name)\n"])
+def test_what_is_not_looked_into_may_be_none_there(rest: str) -> None:
+    text = EXPERIMENT + f'run = mlflow.set_experiment("a")\nmodel.fit(x)\n{rest}'
+    assert "else None" in apply(text, *RULES).text

@@ -34,6 +34,8 @@ _UPDATED = (
     "every rank would read this file and write it; do both on rank 0, and send the others what it has read "
     "(`hvd.broadcast_object`)"
 )
+_RUN = "every rank starts a run here; start it on rank 0 only"
+_NEEDED = "every rank would write here, and goes on with what that gives; make it on rank 0, and send the others what it is"
 _READING = ("read", "readline", "readlines", "truncate")
 _LOADING = ("load", "safe_load", "full_load", "reader", "DictReader", "loadtxt", "genfromtxt", "read_csv")
 _NO_DEVICE = {
@@ -204,7 +206,7 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
     name = draft.names.of(call.func) or ""
     if isinstance(parent, ast.withitem) or name.rsplit(".", 1)[-1][:1].isupper():
         if name.startswith("mlflow."):
-            draft.note("C6", call, "every rank starts a run here; start it on rank 0 only")
+            draft.note("C6", call, _RUN)
         elif _may_stand_for(draft, call, name):
             _silent_writer(draft, guards, call, _SUMMARIES if "summary" in name.lower() else _WHAT)
         else:
@@ -213,7 +215,12 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
             )
         return
     if not _has_value(draft, outputs, call):
-        draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call))
+        if not _is_looked_into(draft, call, guarded):
+            draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(call))
+        elif name.startswith("mlflow."):
+            draft.note("C6", call, _RUN)
+        else:
+            draft.refuse("HVD006", call, _NEEDED)
         return
     reads = _reads(draft, parent)
     elsewhere = (
@@ -241,6 +248,15 @@ def _written_value(draft: Draft, guards: Guards, outputs: Outputs, call: ast.Cal
         )
         return
     draft.change("C6", call, _WHAT, _WHY, edits)
+
+
+def _is_looked_into(draft: Draft, call: ast.Call, guarded: Guarded) -> bool:
+    """Whether a rank that writes nothing would fail, as it goes on with something of what a call gives that writes:
+    `experiment = mlflow.set_experiment(name)`, and then `experiment.experiment_id`."""
+    parent = draft.syntax.parent[call]
+    reads = [n for n in _reads(draft, parent) or () if n not in guarded]
+    used = [(call, parent), *((n, draft.syntax.parent[n]) for n in reads)]
+    return any(isinstance(by, (ast.Attribute, ast.Subscript)) and by.value is e for e, by in used)
 
 
 def _is_only_told(draft: Draft, outputs: Outputs, read: ast.Name) -> bool:
