@@ -81,6 +81,25 @@ def test_what_nothing_catches_ends_all() -> None:
     assert "any_rank" not in text_of(CAUGHT, "        if np.isnan(loss):\n            raise Done\n")
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "def parse(text):\n    try:\n        return float(text)\n    except Done:\n        return 0.0\n",
+        "try:\n    restore()\nexcept Done:\n    pass\n",
+    ],
+)
+def test_what_is_caught_elsewhere_ends_all(elsewhere: str) -> None:
+    """A rank that fails ends the others; asking all of them at each row that is read costs more than the reading."""
+    check = "def check(loss):\n    if np.isnan(loss):\n        raise Done('NaN')\n"
+    assert "any_rank" not in text_of(CAUGHT + elsewhere + check, "        check(loss)\n")
+
+
+def test_what_a_caller_of_the_caller_catches_is_raised_on_all_ranks() -> None:
+    check = "def check(loss):\n    if np.isnan(loss):\n        raise Done('NaN')\ndef look(loss):\n    check(loss)\n"
+    after = "        try:\n            look(loss)\n        except Done:\n            break\n"
+    assert "any_rank" in text_of(CAUGHT + check, after)
+
+
 def test_what_is_raised_where_only_some_ranks_come_is_left() -> None:
     loader = "class Empty(Exception):\n    pass\ndef row(i):\n    if np.isnan(i):\n        raise Empty\n"
     tried = "        if np.random.rand() < 0.5:\n            try:\n                row(np.random.rand())\n"

@@ -175,11 +175,21 @@ def _end_together(draft: Draft, loops: set[Loop]) -> None:
 
 
 def _is_caught(draft: Draft, raised: ast.Raise) -> bool:
-    """Whether something in the program catches by its name what it raises there."""
+    """Whether something in the program catches by its name what it raises there: around it, or around what comes there."""
     made = raised.exc.func if isinstance(raised.exc, ast.Call) else raised.exc
-    caught = [h.type for h in draft.syntax.every(ast.ExceptHandler) if h.type is not None]
-    named = [n for e in caught for n in (e.elts if isinstance(e, ast.Tuple) else [e])]
-    return made is not None and ast.unparse(made) in map(ast.unparse, named)
+    if made is None:
+        return False
+    for handler in draft.syntax.every(ast.ExceptHandler):
+        assert isinstance(handler, ast.ExceptHandler)
+        named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if not any(e is not None and ast.unparse(e) == ast.unparse(made) for e in named):
+            continue
+        attempt = draft.syntax.parent[handler]
+        guarded = attempt.body if isinstance(attempt, ast.Try) else []
+        comes = [raised, *(f.node for way in draft.drive.ways(raised) for f in way)]
+        if any(draft.syntax.inside(n, s) or n is s for n in comes for s in guarded):
+            return True
+    return False
 
 
 def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
