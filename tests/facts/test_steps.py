@@ -560,3 +560,48 @@ def test_noise_in_the_graph_is_not_the_data_of_what_is_fed_the_same_in_every_ste
 def test_a_graph_that_draws_its_data_and_is_fed_a_number_draws() -> None:
     source = NOISY.replace("[None, 3]", "[]").replace("tf.layers.dense(x, 1)", "x * 2.0")
     assert step_of(source.format("sess.run(train, {x: rows})")).feed is Feed.DRAW
+
+
+PUT = """\
+def made(i):
+    rows = np.zeros((8, 3))
+    for j, row in enumerate({}):
+        rows[j] = {}
+    return rows
+def run():
+    {}for i in range(9):
+        train_step({}, Y)
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("gone_through", "put", "feed"),
+    [
+        ("X[i * 8 : i * 8 + 8]", "row", Feed.BATCH),
+        ("range(8)", "X[i * 8 + row]", Feed.BATCH),
+        ("range(8)", "X[np.random.randint(64)]", Feed.BATCH),
+        ("X", "row", Feed.WHOLE),
+        ("X", "row * 2 - 1", Feed.WHOLE),
+    ],
+)
+def test_what_a_function_puts_into_a_batch_is_what_a_step_gets(
+    gone_through: str, put: str, feed: Feed
+) -> None:
+    """`batch[j] = load(name)` of the names of a turn: the array is made there as well."""
+    assert step_of(TAPE + PUT.format(gone_through, put, "", "made(i)")).feed is feed
+
+
+def test_what_is_put_before_the_loop_is_the_same_in_every_step() -> None:
+    before = "rows = np.copy(X)\n    for j in range(64):\n        rows[j] = rows[j] / 2\n    "
+    assert step_of(TAPE + PUT.format("X", "row", before, "rows")).feed is Feed.WHOLE
+
+
+def test_ones_that_a_function_sets_may_be_as_many_as_the_rows() -> None:
+    source = (
+        TAPE
+        + "def hot(y):\n    z = np.zeros((len(y), 9))\n    for j in range(len(y)):\n        z[j, 3] = 1\n    return z\n"
+    )
+    step = step_of(source + "for i in range(9):\n    train_step(X, hot(Y))\n")
+    assert step.feed is not Feed.BATCH
+    assert step.vague

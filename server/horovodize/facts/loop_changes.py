@@ -48,7 +48,11 @@ class LoopChanges:
         such, `a[j], b[j] = pair`, is that of the whole.)"""
         loops = [loop for c in context.around() for loop in c.loops]
         for statement in self.feeding.sites.elements.statements(e) if loops else ():
-            if any(self.syntax.inside(statement, loop) for loop in loops):
+            function = self.syntax.function(statement)
+            in_call = any(
+                c.repeated and c.function is function for c in context.around()
+            )  # that makes a batch
+            if in_call or any(self.syntax.inside(statement, loop) for loop in loops):
                 yield statement.value
 
     def may_change(self, e: ast.expr, context: Context) -> bool:

@@ -200,11 +200,11 @@ class Turns:
         if not bindings and not hasattr(builtins, e.id):
             self.vague[e] = None
         found += [(self._part(filled, context)[0], ()) for filled in self.feeding.sites.appended(e)]
-        found += [
-            (self._part(filled, self._elsewhere(filled, context))[0], ())
-            for filled in self.changes.set_in(e, context)
-        ]
+        elements = list(self.changes.set_in(e, context))
+        found += [(self._part(filled, self._elsewhere(filled, context))[0], ()) for filled in elements]
         part = max((p for p, _ in found), default=Part.NUMBER)
+        if elements and part is Part.NUMBER:
+            self.vague[e] = None  # ones, set for each row of others: there may be as many of them
         if part is not Part.ROWS:
             for one, places in found:
                 if one is Part.ROWS and part > Part.ROWS:
