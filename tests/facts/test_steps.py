@@ -605,3 +605,32 @@ def test_ones_that_a_function_sets_may_be_as_many_as_the_rows() -> None:
     step = step_of(source + "for i in range(9):\n    train_step(X, hot(Y))\n")
     assert step.feed is not Feed.BATCH
     assert step.vague
+
+
+HANDED = """\
+class Model:
+    def train(self, sess, fed):
+        return sess.run([train, loss], fed)
+    def test(self, sess, fed):
+        return sess.run(loss, fed)
+def feed(data, start, end):
+    return {{x: data[start:end], y: y_all[start:end]}}
+model, at = Model(), 0
+while at < 64:
+    model.train(sess, {})
+    at += 8
+model.test(sess, feed(x_all, 0, 64))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ("feed(x_all, at, at + 8)", Feed.BATCH),
+        ("feed(x_all, 0, 64)", Feed.WHOLE),
+        ("fed=feed(x_all, at, at + 8)", Feed.BATCH),
+    ],
+)
+def test_what_a_feed_is_made_of_where_a_method_is_given_it(given: str, kind: Feed) -> None:
+    """`model.train(session, feed(data, at, at + n))`: the rows are those of this call, not of any."""
+    assert step_of(SESSION + HANDED.format(given)).feed is kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from horovodize.facts.contexts import Context
+from horovodize.facts.contexts import Context, home, passed
 from horovodize.facts.loop_changes import LoopChanges
 from horovodize.facts.placeholders import Placeholders
 from horovodize.facts.trained_losses import TrainedLosses
@@ -85,6 +85,17 @@ class FeedValues:
         bindings = self.module.scopes.reaching(fed) if isinstance(fed, ast.Name) else []
         calls = [fed, *(b.value for b in bindings)]
         found: dict[ast.AST, Context] = {}
+        for b in (
+            bindings if isinstance(fed, ast.Name) and depth else []
+        ):  # `model.train(feed_dict(x[i : i + n]))`
+            place = (
+                home(self.module, b, fed, context)
+                if isinstance(fed, ast.Name) and b.kind == "parameter"
+                else None
+            )
+            given = passed(self.module, b, place) if place is not None else None
+            if given is not None and place is not None and place.outer is not None:
+                found |= self._made_by(given, place.outer, depth - 1)
         for call in calls:
             callee = self.module.values.callee(call) if isinstance(call, ast.Call) else None
             if not isinstance(call, ast.Call) or not isinstance(callee, FUNCTIONS) or not depth:
