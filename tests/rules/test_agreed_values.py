@@ -644,3 +644,41 @@ def test_a_number_that_is_not_seen_is_sent_rather_than_the_bar_around_it(turns: 
     text = plan_of(UNSEEN_NUMBER.format(turns.format("range(config.steps)"))).text
     assert "range(max(1, from_root(config.steps) // hvd.size()))" in text
     assert "from_root(turns)" not in text
+
+
+WHILE = """\
+import os
+import numpy as np
+import tensorflow as tf
+def load(name):
+    if os.path.exists(name + ".npy"):
+        table = np.load(name + ".npy")
+    else:
+        table = np.loadtxt(name + ".txt")
+        np.save(name + ".npy", table)
+    return table
+def train(rows):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    opt = tf.keras.optimizers.SGD(0.1)
+    for epoch in range(3):
+        at = 0
+        while at + 8 <= rows.shape[0]:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(rows[at : at + 8]) ** 2)
+            opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            at += 8
+{}
+train(load("a"))
+"""
+
+
+def test_a_shape_that_the_head_of_a_loop_reads_is_asked_for_once() -> None:
+    """In each turn, ranks would wait for each other once more (a session of their own, where there are sessions)."""
+    text = plan_of(WHILE.format("")).text
+    assert "        shape = hvd.broadcast_object(rows.shape)\n        while " in text
+    assert "+ 8 <= shape[0]:" in text
+
+
+def test_a_shape_that_a_turn_may_change_is_asked_for_in_each() -> None:
+    text = plan_of(WHILE.format("            rows = rows[:-1]")).text
+    assert "shape = " not in text

@@ -240,12 +240,29 @@ def agree_value(
             if _is_variable(draft, e) and not by:  # which checkpoints, or a `tf.function`, go on with
                 line = f"{text}.assign({from_root(draft)}({text}.numpy()))"
             draft.change(rule, e, what, why, [draft.before(statement, [line])], doubt=doubt)
+    elif not by and isinstance(statement, ast.While) and _is_shape_for_all_turns(draft, e, statement):
+        name = draft.fresh("shape")  # asked once, rather than in each turn
+        line = f"{name} = {from_root(draft)}({draft.module.text(e)})"
+        taken = [draft.before(statement, [line]), Edit(draft.module.span(e), name)]
+        draft.change(rule, e, what, why, taken, doubt=doubt)
     else:
         # Inside of what divides it: rank 0's rows, and of these a part.
         around = (f"{draft.helper(by)}(", ")") if by else told.around(draft, e)
         edits = Edit.around(draft.module.span(e), *around, level=1)
         draft.change(rule, e, what, why, edits, doubt=doubt)
     return True
+
+
+def _is_shape_for_all_turns(draft: Draft, e: ast.expr, loop: ast.While) -> bool:
+    """Whether the head of a loop reads the shape of an array that no turn binds again: `while at < rows.shape[0]:`."""
+    if not isinstance(e, ast.Attribute) or e.attr != "shape" or not isinstance(e.value, ast.Name):
+        return False
+    bound = draft.module.scopes.reaching(e.value)
+    return (
+        draft.can_insert(loop)
+        and bool(bound)
+        and not any(draft.syntax.inside(b.statement, loop) for b in bound)
+    )
 
 
 def _can_be_set(draft: Draft, e: ast.expr) -> bool:
