@@ -16,7 +16,7 @@ from typing import TypeGuard
 from horovodize.facts.cursors import cursors_of
 from horovodize.facts.restarts import Restart
 from horovodize.plan import Decision
-from horovodize.rules import counted, named_tests, numbers_of_batches, summed_items
+from horovodize.rules import counted, named_tests, numbers_of_batches, summed_items, told_averages
 from horovodize.rules.decisions import Divided, OfAll, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
@@ -49,6 +49,8 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
 
     if counts or batches is not None:
         _divide(draft, driver, rule, is_count)
+        for told in told_averages.divisors(draft, driver.loop, _sums(driver), is_count):
+            _divide_by(draft, told, rule)
     for cursor in cursors_of(feeding(draft), driver):
         if cursor.restart is not None and cursor.step is not None:
             _keep_of_cycle(draft, driver, cursor.restart, cursor.step, rule)
@@ -275,13 +277,16 @@ def _divide(
         for divisor in (divided_by, *_factors(divided_by)) if _is_summed(draft, driver, what, sums) else ():
             if draft.was(divided_by, Divided) or counts_a_share(draft, divisor) or not counts(divisor):
                 continue
-            if not draft.decide(divisor, Divided(rule)):
-                continue
-            opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
-            edits = draft.decided(
-                Decision.DIVIDED, Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
-            )
-            draft.change(rule, divisor, "Average over the steps of a rank", _WHY, edits)
+            _divide_by(draft, divisor, rule)
+
+
+def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
+    if draft.decide(divisor, Divided(rule)):
+        opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
+        edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
+        draft.change(
+            rule, divisor, "Average over the steps of a rank", _WHY, draft.decided(Decision.DIVIDED, edits)
+        )
 
 
 def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:
@@ -335,6 +340,8 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
             own = [] if _is_divided_where_made(draft, e.args[0]) else [_written(e.args[0])]
             if len(e.args) == 1:
                 return [*own, *_examples(draft, e.args[0])]
+            if len(e.args) == 2 and (of_epoch := _of_epoch(e.args[0], e.args[1])) is not None:
+                return [of_epoch]
             examples = _written(e.args[1])  # `range(0, n, size)`: as many examples, so many batches
             return [examples, *_batches(examples, _written(e.args[2]))] if len(e.args) == 3 else [examples]
         if e.func.id == "zip":
@@ -342,6 +349,17 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
     if isinstance(e, ast.Call):
         return _counts_of_call(e)
     return [f"len({_written(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _of_epoch(start: ast.expr, stop: ast.expr) -> str | None:
+    """How many steps `range(epoch * n, (epoch + 1) * n)` has: `n`."""
+    if not isinstance(start, ast.BinOp) or not isinstance(start.op, ast.Mult):
+        return None
+    for epoch, steps in ((start.left, start.right), (start.right, start.left)):
+        after = f"{_written(epoch)} + 1"
+        if _written(stop) in (f"({after}) * {_written(steps)}", f"{_written(steps)} * ({after})"):
+            return _written(steps)
+    return None
 
 
 def _counts_of_test(draft: Draft, loop: ast.While) -> list[str]:
