@@ -114,3 +114,26 @@ def test_both_may_run(text: str) -> None:
 )
 def test_only_one_runs(text: str) -> None:
     assert apart(text)
+
+
+CALLED = MAIN + "def go(first=True):\n    return first\noptions = read()\n{}\nmain(options.first)\n"
+
+
+@pytest.mark.parametrize("use", ["", "tf.first()", "keep = options.first"])
+def test_what_is_named_as_a_function_may_be_something_else(use: str) -> None:
+    """`if FLAGS.train: train()`, beside `tf.train` and a parameter `train`."""
+    assert apart(CALLED.format(use))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "run(first)",
+        "keep = first",
+        "import helpers\nhelpers.first()",
+        "table = {1: first}",
+        "sys.modules[__name__].first()",
+    ],
+)
+def test_a_function_that_is_handed_on_may_run_again(use: str) -> None:
+    assert not apart(CALLED.format(use))

@@ -554,3 +554,28 @@ def test_a_named_seed_is_given_again_before_the_loop() -> None:
 def test_what_may_be_no_number_gets_no_rank(maker: str) -> None:
     plan = plan_of(HEAD.format(maker) + LOOP.format("rng.integers"))
     assert maker in plan.text
+
+
+TESTED = """\
+def train():
+    for i in range(1000):
+        step(data[np.random.randint(0, 900, 16)])
+def test():
+    np.random.seed(1)
+    print(model(data[np.random.randint(0, 900, 16)]))
+"""
+
+
+def test_a_seed_of_a_run_that_only_tests_seeds_no_training() -> None:
+    """Given again before training, it fixed what was drawn anew in each run, and by a resumed one drawn again."""
+    plan = plan_of(
+        HEAD.format("import sys") + TESTED + "if len(sys.argv) > 1:\n    train()\nelse:\n    test()\n"
+    )
+    assert "hvd.rank())" not in plan.text.replace("str(hvd.local_rank())", "")
+    assert not doubts(plan, "D3")
+
+
+@pytest.mark.parametrize("run", ["test()\ntrain()\n", "if len(sys.argv) > 1:\n    test()\ntrain()\n"])
+def test_a_seed_of_a_test_before_training_is_one_of_training(run: str) -> None:
+    plan = plan_of(HEAD.format("import sys") + TESTED + run)
+    assert "np.random.seed(1 + hvd.rank())" in plan.text or doubts(plan, "D3")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from itertools import product
 
+from horovodize.facts.turn_calls import LIBRARIES
 from horovodize.summary.call_paths import MOST_WAYS, Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import COMPREHENSIONS, LOOPS, Function
@@ -69,8 +70,26 @@ class Exclusive:
         """Where a file reads a name that is the function's."""
         syntax = self.module.syntax
         names = [n for n in syntax.every(ast.Name) if n.id == function.name and isinstance(n.ctx, ast.Load)]
-        members = [n for n in syntax.every(ast.Attribute) if n.attr == function.name]
+        names = [n for n in names if not self._is_parameter(n)]
+        members = [
+            n for n in syntax.every(ast.Attribute) if n.attr == function.name and self._may_hold(n, function)
+        ]
         return [*names, *members]
+
+    def _may_hold(self, member: ast.expr, function: Function) -> bool:
+        """Whether what has a name after its dot may be a function: of one that is no method only a module of the program has,
+        not options, `if FLAGS.train: train()`, nor a library, `tf.train`."""
+        if self.module.syntax.method_class(function) is not None:
+            return True
+        if (self.module.names.of(member) or "").startswith(LIBRARIES):
+            return False
+        holder = member.value if isinstance(member, ast.Attribute) else None
+        bound = self.module.scopes.reaching(holder) if isinstance(holder, ast.Name) else []
+        return not bound or any(b.kind not in ("assign", "parameter") for b in bound)
+
+    def _is_parameter(self, name: ast.expr) -> bool:
+        bound = self.module.scopes.reaching(name) if isinstance(name, ast.Name) else []
+        return bool(bound) and all(b.kind == "parameter" for b in bound)
 
     # ------------------------------------------------------------------ within one function
 

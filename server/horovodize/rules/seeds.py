@@ -94,7 +94,7 @@ def _ask_beside(draft: Draft, driver: Driver) -> None:
         if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop) and not draws_for_all(draft, n)
     ]
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
-        if _seeds(draft, call, drawing):
+        if _seeds(draft, driver, call, drawing):
             _ask(draft, driver, call)
 
 
@@ -121,7 +121,7 @@ def _report(draft: Draft, driver: Driver) -> None:
         if key is not None and not dealt and not seeds_apart.key_apart(draft, driver, call, key):
             _ask(draft, driver, call)
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
-        if _seeds(draft, call, drawing):
+        if _seeds(draft, driver, call, drawing):
             if dealt:
                 if not draft.was(call, Apart):
                     draft.note("D3", call, _BESIDE)
@@ -154,14 +154,15 @@ def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:
     )
 
 
-def _seeds(draft: Draft, call: ast.Call, drawing: list[ast.Call]) -> bool:
-    """Whether a call may give a seed to what some others draw from."""
+def _seeds(draft: Draft, driver: Driver, call: ast.Call, drawing: list[ast.Call]) -> bool:
+    """Whether a call may give a seed to what some others draw from in a loop: not one of a run that only tests."""
     name = draft.names.of(call.func) or ""
     if name in MAKERS:
         seeds = _drawn_from(draft, call, drawing)
     else:
         seeds = any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
-    return seeds and draft.uniform.draws.may_give_seed(call)
+    seeds = seeds and draft.uniform.draws.may_give_seed(call)
+    return seeds and not draft.facts.exclusive.apart(call, driver.loop)
 
 
 def _draws_from(draft: Draft, name: str, seeded: tuple[str, ...]) -> bool:
