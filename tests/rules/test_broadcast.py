@@ -375,6 +375,23 @@ def test_batch_norm_statistics_are_taken_from_rank_0_when_the_loop_ends() -> Non
     assert BLOCK + "hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)\n" in plan.text
 
 
+@pytest.mark.parametrize(("leaves", "sends"), [("return", "before"), ("break", "after")])
+def test_batch_norm_statistics_are_taken_before_what_leaves_a_loop_that_never_ends(
+    leaves: str, sends: str
+) -> None:
+    """After `while True`, which `return` alone leaves, nothing is ever reached."""
+    head = HEAD + "model.add(tf.keras.layers.BatchNormalization())\n"
+    train = (
+        "def train(n):\n    i = 0\n    while True:\n        step(next(data))\n        i += 1\n"
+        f"        if i == n:\n            {leaves}\n"
+    )
+    text = plan_of(head + STEP + train + "train(200)\nprint(model(x))\n").text
+    sent = "hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)"
+    is_before = f"            {sent}\n            {leaves}\n" in text
+    assert is_before is (sends == "before")
+    assert (f"\n    {sent}\n" in text) is (sends == "after")
+
+
 def test_batch_norm_statistics_of_a_traced_loop_are_taken_when_it_ends() -> None:
     head = HEAD + "model.add(tf.keras.layers.BatchNormalization())\n"
     epoch = "@tf.function\ndef epoch(data):\n    for x in data:\n" + indented(TRAIN, 8) + "    return 1\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts.exits import exits
 from horovodize.rules import keras_session, layer_state
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.subclass_parts import guarded
@@ -66,8 +67,20 @@ def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
             return  # a Keras session has sent all that it has
         lines = [line for model in new for line in guarded(draft, loop, model, _sending(draft, model))]
         lines = list(dict.fromkeys(lines)) if keras_session.is_wanted(draft) else lines
-        comment = _COMMENT if first else ""
-        draft.change("G2", loop, _WHAT, _WHY, [draft.after(loop, draft.lines_of(*lines, comment=comment))])
+        lines = draft.lines_of(*lines, comment=_COMMENT if first else "")
+        returns = exits(loop) if _never_ends(loop) else []
+        edits = [draft.before(s, lines) for s in returns if draft.can_insert(s)] or [draft.after(loop, lines)]
+        draft.change("G2", loop, _WHAT, _WHY, edits)
+
+
+def _never_ends(loop: Loop) -> bool:
+    """Whether nothing comes after a loop, which only `return` leaves: `while True: … if step == steps: return`."""
+    return (
+        isinstance(loop, ast.While)
+        and isinstance(loop.test, ast.Constant)
+        and bool(loop.test.value)
+        and not any(isinstance(s, ast.Break) for s in exits(loop))
+    )
 
 
 def after_fit(draft: Draft, fit: Fit) -> None:
