@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from horovodize.distribute import distribute
@@ -195,3 +197,40 @@ def test_what_is_first_measured_after_a_decision_cannot_be_told_before_it() -> N
     refusal = distribute(summarize(Document(HEAD + "from mine import measure\n" + MADE + loop)))
     assert isinstance(refusal, Refusal)
     assert [r.code for r in refusal.reasons] == ["HVD205"]
+
+
+SKIPPED = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+data = np.load("x.npy")
+def train(k):
+    for i in range(0, 800, 8):
+        rows = x = data[i : i + 8]
+{skip}
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+train(3)
+"""
+IN_ELSE = "if {}:\n    x = rows\nelse:\n    x = rows[rows[:, 0] > 0.5]\n    if len(x) == 0:\n        {}"
+
+
+@pytest.mark.parametrize("leaves", ["continue", "break"])
+def test_a_test_in_an_else_is_decided_by_all(leaves: str) -> None:
+    skip = textwrap.indent(IN_ELSE.format("k is None", leaves), " " * 8)
+    assert "if any_rank(len(x) == 0):" in plan_of(SKIPPED.format(skip=skip)).text
+
+
+@pytest.mark.parametrize(
+    "skip",
+    [
+        IN_ELSE.format("rows[0, 0] > 0.5", "continue"),  # a rank comes there by its own rows
+        "x = rows[rows[:, 0] > 0.5]\nif k is None:\n    x = rows\nelif len(x) == 0:\n    continue",
+        "x = rows[rows[:, 0] > 0.5]\nif len(x) > 0:\n    x = x + 1\nelse:\n    continue",
+    ],
+)
+def test_others_are_refused(skip: str) -> None:
+    result = distribute(summarize(Document(SKIPPED.format(skip=textwrap.indent(skip, " " * 8)))))
+    assert isinstance(result, Refusal)

@@ -321,10 +321,9 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
 
 
 def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
-    """Whether the nearest `if` around is no `elif` and the statement stands in its first arm."""
+    """Whether the nearest `if` around is no `elif` (in an `else:` it may stand) and the statement stands in its first arm."""
     nearest, arm = draft.syntax.conditions(leaving)[0]
-    holder = draft.syntax.parent.get(nearest)
-    return arm == "body" and not (isinstance(holder, ast.If) and draft.syntax.field[nearest] == "orelse")
+    return arm == "body" and not (isinstance(nearest, ast.If) and _is_elif(draft, nearest))
 
 
 def _refuse(draft: Draft, node: ast.AST) -> None:

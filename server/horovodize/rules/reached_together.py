@@ -151,8 +151,8 @@ def _leave_together(draft: Draft, leaving: ast.stmt, outermost: ast.AST) -> None
 
 
 def _is_elif(draft: Draft, decision: ast.AST) -> bool:
-    holder = draft.syntax.parent.get(decision)
-    return isinstance(holder, ast.If) and draft.syntax.field[decision] == "orelse"
+    is_if = isinstance(decision, ast.If)
+    return is_if and draft.document.text.startswith("elif", draft.module.span(decision).start)
 
 
 # ---------------------------------------------------------------------- how many steps
