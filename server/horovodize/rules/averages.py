@@ -51,6 +51,9 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
         _divide(draft, driver, rule, is_count)
         for told in told_averages.divisors(draft, driver.loop, _sums(driver), is_count):
             _divide_by(draft, told, rule)
+    e = driver.iterable
+    if isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) == 1:
+        told_averages.note_kept(draft, driver.loop, e.args[0], rule)
     for cursor in cursors_of(feeding(draft), driver):
         if cursor.restart is not None and cursor.step is not None:
             _keep_of_cycle(draft, driver, cursor.restart, cursor.step, rule)

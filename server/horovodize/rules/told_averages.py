@@ -1,13 +1,20 @@
-"""Averages that a function takes of a sum over the steps of a divided loop: `self.show(epoch, total, steps)`, which divides the
-one by the other. Part of G4, G5 and S5."""
+"""What is read after a divided loop together with how many steps it has: a sum, by a function that divides the one by the other
+(`self.show(epoch, total, steps)`), or a list with an entry a step. Part of G4, G5 and S5."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
 
+from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
-from horovodize.summary.syntax import position
+from horovodize.source.nodes import names_in
+from horovodize.summary.syntax import end, position
+
+_KEPT = (
+    "this counts the steps of all ranks together, and what is kept of each step here has 1/size() of them: divide it by "
+    "`hvd.size()`"
+)
 
 
 def divisors(
@@ -26,6 +33,53 @@ def divisors(
         for name, e in given.items() if told else ():
             if is_count(e) and _only_divides(callee, name, told):
                 yield e
+
+
+def note_kept(draft: Draft, loop: ast.stmt, steps: ast.expr, rule: str) -> None:
+    """Says where a list with an entry for each step of a rank is cut up by how many steps there were: `kept[i * n : (i + 1) *
+    n]`, `len(kept) / n`."""
+    kept = {name for s in getattr(loop, "body", []) if (name := _appended(s)) is not None}
+    if not kept or not isinstance(steps, ast.Name) or draft.was(steps, Divided):
+        return
+    bound = set(draft.module.scopes.reaching(steps))
+    for n in draft.syntax.every(ast.Name):
+        assert isinstance(n, ast.Name)
+        if n.id != steps.id or not isinstance(n.ctx, ast.Load) or draft.was(n, Divided):
+            continue
+        if position(n) < end(loop) or not bound & set(draft.module.scopes.reaching(n)):
+            continue
+        read = [m for m in ast.walk(draft.syntax.statement(n)) if isinstance(m, ast.Name)]
+        if any(_is_one_of(draft, m, kept) for m in read) and _cuts(draft, n):
+            draft.note(rule, n, _KEPT)
+            return
+
+
+def _appended(statement: ast.stmt) -> str | None:
+    """The list that a statement puts one thing into."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    is_append = (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+    )
+    held = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    return held.id if is_append and isinstance(held, ast.Name) else None
+
+
+def _is_one_of(draft: Draft, name: ast.Name, kept: set[str]) -> bool:
+    """Whether a name is one of some lists, or made of it: `batch_loss1 = [i for i in batch_loss]`."""
+    made = (b.value for b in draft.module.scopes.reaching(name) if b.value is not None)
+    return name.id in kept or any(kept & names_in(value) for value in made)
+
+
+def _cuts(draft: Draft, steps: ast.Name) -> bool:
+    """Whether a number of steps tells where a list is cut, or how many pieces it has."""
+    for a in draft.syntax.ancestors(steps):
+        if isinstance(a, ast.Slice) or (
+            isinstance(a, ast.BinOp) and isinstance(a.op, (ast.Div, ast.FloorDiv))
+        ):
+            return True
+        if isinstance(a, ast.stmt):
+            break
+    return False
 
 
 def _given(draft: Draft, call: ast.Call, callee: ast.FunctionDef) -> dict[str, ast.expr]:
