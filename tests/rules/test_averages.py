@@ -263,3 +263,42 @@ def test_a_number_of_batches_that_is_set_twice_stays() -> None:
         "total = 0", "total = 0\nif b:\n    n = 7"
     )
     assert "mean = total / n\n" in plan_of(TAPE + again).text
+
+
+RATE = """\
+import math
+total = 9 * (len(a) // 4)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+count, right, loss = 0, 0, 0.0
+for epoch in range(9):
+    for x, y in ds:
+        {}
+        loss += step(x, y)
+        right += 1 if loss < 1 else 0
+        count += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "after"),
+    [
+        ("0.1 * count / total", "0.1 * (count * hvd.size()) / total"),
+        ("math.cos(math.pi * count / total)", "math.cos(math.pi * (count * hvd.size()) / total)"),
+        ("0.1 * (total - count) / total", "0.1 * (total - count * hvd.size()) / total"),
+        ("1 - float(count) / float(total)", "(1 - float(count) * hvd.size() / float(total))"),
+        ("0.1 * min(1.0, count / total)", "0.1 * min(1.0, count * hvd.size() / total)"),
+    ],
+)
+def test_a_count_of_steps_is_no_sum(rate: str, after: str) -> None:
+    """Were it averaged over the steps of a rank as well, the rate would go through its course size() times."""
+    plan = plan_of(TAPE + RATE.format(f"opt.learning_rate.assign({rate})"))
+    assert f"opt.learning_rate.assign({after}" in plan.text
+    assert "total // hvd.size()" not in plan.text
+
+
+@pytest.mark.parametrize(
+    "told", ["100 * count / total", "loss / total", "0.5 * (loss / total)", "right / total"]
+)
+def test_what_is_shown_of_a_count_and_real_sums_are_averaged(told: str) -> None:
+    plan = plan_of(TAPE + RATE.format("pass") + f"print({told})\n")
+    assert f"print({told.replace('total', N('total'))})" in plan.text

@@ -293,7 +293,10 @@ def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
 
 
 def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:
-    """Whether something is one of the sums of a loop, and no later one of the same name."""
+    """Whether something is one of the sums of a loop, and no later one of the same name. A count of steps is none: of what is
+    computed from it, `math.pi * step / total`, the steps of all ranks are told, unless it is only printed."""
+    if _is_of_steps(draft, what) and not _is_shown(draft, what):
+        return False
     read = [n for n in ast.walk(what) if isinstance(n, ast.Name) and n.id in sums]
     counters, counted_for_all = draft.facts.counters, draft.facts.counters.of_rows
     if any(isinstance(n.ctx, ast.Load) and counters.of(n) in counted_for_all for n in read):
@@ -303,6 +306,19 @@ def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> b
         or any(draft.syntax.inside(b.statement, driver.loop) for b in draft.module.scopes.reaching(n))
         for n in read
     )
+
+
+def _is_of_steps(draft: Draft, what: ast.AST) -> bool:
+    """Whether something is computed from the number of a rank's steps."""
+    parts = (n for n in ast.walk(what) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)))
+    return any(isinstance(n.ctx, ast.Load) and counted.of(draft, n) is not None for n in parts)
+
+
+def _is_shown(draft: Draft, what: ast.AST) -> bool:
+    """Whether something goes into what a statement prints, and nowhere else."""
+    statement = draft.syntax.statement(what)
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Call) and draft.facts.effects.output_calls.speaks(value)
 
 
 def _is_whole(draft: Draft, e: ast.expr, rows: set[str], trail: set[ast.expr]) -> bool:
