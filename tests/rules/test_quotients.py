@@ -46,6 +46,29 @@ def test_a_name_for_a_quotient_is_divided_where_it_is_compared() -> None:
     check("G4", head, LOOP.format("batches >= steps"), LOOP.format("batches >= steps / hvd.size()"))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("batches > 0.1 * len(x)", "batches > 0.1 * len(x) / hvd.size()"),
+        ("batches >= share * STEPS", "batches >= share * STEPS / hvd.size()"),
+        ("batches >= late", "batches >= late / hvd.size()"),
+        ("batches >= args.late * STEPS", "batches >= args.late * STEPS / hvd.size()"),
+        ("batches >= STEPS - args.late * STEPS", "batches >= (STEPS - args.late * STEPS) / hvd.size()"),
+        # whole ones
+        ("batches > 2 * len(x)", "batches > max(1, 2 * len(x) // hvd.size())"),
+        ("batches > int(0.1 * len(x))", "batches > max(1, int(0.1 * len(x)) // hvd.size())"),
+        ("batches > 2.0 * STEPS", "batches > max(1, 2.0 * STEPS // hvd.size())"),
+    ],
+)
+def test_a_fraction_of_the_steps_is_no_whole_number(before: str, after: str) -> None:
+    """On one rank it must happen in the step in which it did."""
+    head = HEAD + (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--late', type=float, default=0.7)\n"
+        "args = parser.parse_args()\nSTEPS, share = 85, 0.3\nlate = share * STEPS\n"
+    )
+    assert f"        if {after}:\n" in plan_of(head + LOOP.format(before)).text
+
+
 TENSORS = """\
 import numpy as np
 import tensorflow as tf

@@ -225,7 +225,7 @@ class Draws:
             if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
                 if self._is_counted(o.node):
                     continue
-                default = command_line.default(self.module, o.node.attr) or self._set_in_class(o.node.attr)
+                default = self.default_of(o.node.attr)
                 if default is None or says_none(default):
                     return True
         return False
@@ -234,6 +234,10 @@ class Draws:
         """Whether something is added to what an object holds, which is a number then: `self.epoch += 1`."""
         bound = self.module.values.attribute_bindings(held)
         return any(b.kind == "augment" for b in bound)
+
+    def default_of(self, setting: str) -> ast.expr | None:
+        """What a setting is unless the program is given another: an option of the command line, a class or a namespace."""
+        return command_line.default(self.module, setting) or self._set_in_class(setting)
 
     def _set_in_class(self, name: str) -> ast.expr | None:
         """What an attribute is for all objects of a class, or of a namespace: `class Config: seed = 7`, `Namespace(seed=7)`."""

@@ -15,18 +15,45 @@ _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def over_ranks(draft: Draft, count: ast.expr) -> tuple[Edit, ...] | None:
-    """`len(x) / 32` → `len(x) / 32 / hvd.size()` where steps are compared with it; None for all other numbers.
+    """`len(x) / 32` → `len(x) / 32 / hvd.size()` where steps are compared with it, `0.1 * steps` as well; None for all other
+    numbers.
 
     7.5 batches alone are eight steps, on two ranks four each; half of them rounded down would be three."""
     compared = draft.syntax.parent.get(count)
     if not isinstance(compared, ast.Compare) or not all(isinstance(op, _ORDERED) for op in compared.ops):
         return None
     made = [o.node for o in draft.values.origins(count)]
-    if not made or not all(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in made):
+    if not made or not all(_is_fraction(draft, n) for n in made):
         return None
     if not isinstance(count, (ast.BinOp, ast.Name, ast.Attribute)):
         return None
-    return Edit.around(draft.module.span(count), "", f" / {SIZE}")
+    is_sum = isinstance(count, ast.BinOp) and isinstance(count.op, (ast.Add, ast.Sub))
+    opening, closing = ("(", ")") if is_sum else ("", "")
+    return Edit.around(draft.module.span(count), opening, f"{closing} / {SIZE}")
+
+
+def _is_fraction(draft: Draft, e: ast.AST, depth: int = 4) -> bool:
+    """Whether a number may lie between two whole ones: it is divided, or made of one with a fraction, `args.warmup * steps`."""
+    match e:
+        case ast.BinOp(op=ast.Div()):
+            return True
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Add() | ast.Sub(), right=right):
+            return depth > 0 and any(_has_fraction(draft, part, depth - 1) for part in (left, right))
+        case _:
+            return False
+
+
+def _has_fraction(draft: Draft, e: ast.expr, depth: int) -> bool:
+    """Whether a number is a fraction, or one that the program is given by a name is."""
+    for o in draft.values.origins(e):
+        node: ast.AST | None = o.node
+        if isinstance(node, ast.Attribute) and draft.names.of(node) is None:
+            node = draft.facts.uniform.draws.default_of(node.attr)
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            return not node.value.is_integer()
+        if node is not None and _is_fraction(draft, node, depth):
+            return True
+    return False
 
 
 def at_least(draft: Draft, count: ast.expr, least: int = 1) -> tuple[str, str]:
