@@ -118,7 +118,7 @@ def test_loops_that_are_not_divided_go_on_counting_as_they_did() -> None:
         ("not i % 100", "not i % max(1, 100 // hvd.size())"),
         ("i and i % 5 == 0", "i and i % max(1, 5 // hvd.size()) == 0"),
         ("i == 500", "i == max(1, 500 // hvd.size())"),
-        ("total >= warm", "total >= max(1, warm // hvd.size())"),
+        ("total >= warm", "total >= min(warm, max(1, warm // hvd.size()))"),
         ("total in (10, 500)", "total in (max(1, 10 // hvd.size()), max(1, 500 // hvd.size()))"),
         ("opt.iterations % 50 == 0", "opt.iterations % max(1, 50 // hvd.size()) == 0"),
         (
@@ -762,7 +762,7 @@ def test_of_several_around_it_the_outermost_counts() -> None:
     [
         ("i % keep == 0", "i % (max(1, keep // often) * max(1, often // hvd.size())) == 0"),
         ("i == keep", "i == max(1, keep // often) * max(1, often // hvd.size())"),
-        ("i > keep", "i > max(1, keep // hvd.size())"),
+        ("i > keep", "i > min(keep, max(1, keep // hvd.size()))"),
         ("i % often == 0", "i % max(1, often // hvd.size()) == 0"),
     ],
 )

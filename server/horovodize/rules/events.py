@@ -71,6 +71,7 @@ from horovodize.rules import (
     remainders,
     restored_iterations,
     scales,
+    steps_or_none,
     steps_taken_back,
     strides,
     sum_thresholds,
@@ -462,7 +463,7 @@ def _over_ranks(draft: Draft, test: ast.expr, bound: ast.expr, exact: bool) -> t
         return Edit.around(draft.module.span(bound), *_rounded_up(draft, bound)), ""
     within = nested.multiple(draft, around, bound, test, once=True) if around is not None else None
     if within is None or (within[1] and not exact):
-        return counted.over_ranks(draft, bound, "G5"), ""
+        return steps_or_none.bound_over_ranks(draft, bound, counted.over_ranks(draft, bound, "G5")), ""
     draft.decide(bound, Divided("G5"))
     return (Edit(draft.module.span(bound), within[0]),), within[1]
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from horovodize.facts import command_line
 from horovodize.facts.refilled import gives_again
 from horovodize.plan import Decision
-from horovodize.rules import ends_after_starts, head, quotients, turns_without_steps
+from horovodize.rules import ends_after_starts, head, quotients, steps_or_none, turns_without_steps
 from horovodize.rules.decisions import Divided, Shared, Unit
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
@@ -86,6 +86,9 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     )
     if may_be_nothing and isinstance(count, (ast.Name, ast.Attribute)):
         before = f"{draft.module.text(count)} and {before}"
+    elif opening_of_one == "max(1, " and steps_or_none.is_none_by_default(draft, count):
+        opening, closing = steps_or_none.kept(draft, count)
+        before, after = opening + before, after + closing
     return draft.decided(Decision.DIVIDED, Edit.around(span, before, after))
 
 
