@@ -9,6 +9,8 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.syntax import numbered
 
+_NONE_TAKEN = ("0", "-1")  # how a program says that there was no turn
+
 
 class TurnNumbers:
     """The numbers of the turns of one module's loops."""
@@ -31,7 +33,8 @@ class TurnNumbers:
 
     def after_their_start(self, bindings: list[Binding]) -> list[Binding]:
         """Of the bindings of a name that reach a place those of a loop's turns, where the others set it to what these begin
-        with: `step = start` before `for step in range(start, n):`. Nothing where there are others."""
+        with: `step = start` before `for step in range(start, n):`, or to none taken yet, `self.step = 0`. Nothing where there
+        are others."""
         turns = [b for b in bindings if b.kind == "item" and isinstance(b.statement, (ast.For, ast.AsyncFor))]
         others = [b for b in bindings if b not in turns]
         starts = [
@@ -42,7 +45,8 @@ class TurnNumbers:
         set_so = {
             ast.unparse(b.value) if b.kind == "assign" and not b.path and b.value else None for b in others
         }
-        return turns if others and len(turns) == 1 and set_so == {*starts} and None not in set_so else []
+        is_one = bool(others) and len(turns) == 1 and None not in set_so and None not in starts
+        return turns if is_one and set_so <= {*starts, *_NONE_TAKEN} else []
 
     def _start(self, loop: ast.For | ast.AsyncFor, path: tuple[int, ...]) -> str | None:
         """With what the numbers of a loop's turns begin, as text; None where that isn't seen."""

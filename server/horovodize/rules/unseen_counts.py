@@ -9,7 +9,7 @@ import ast
 
 from horovodize.facts.counter_kinds import Counter
 from horovodize.rules import counted, thresholds
-from horovodize.rules.decisions import Asked, Decided
+from horovodize.rules.decisions import Asked, Decided, Strided
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source.nodes import walk
@@ -31,6 +31,9 @@ def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
         return
     counts = draft.facts.counters.reads(test)
     read = next((e for e, c in counts if _is_own_count(draft, e) and not _divides_sum(draft, e, c)), None)
+    read = read or next(
+        (n for n in walk(test) if isinstance(n, ast.Attribute) and _may_count(draft, n)), None
+    )
     if read is None or only_shows(draft, test) or any(draft.was(n, Decided) for n in ast.walk(test)):
         return  # or a part of it is divided already: `while step * 32 < rows // hvd.size():`
     draft.decide(test, Asked("G5"))
@@ -71,6 +74,18 @@ def _divides_sum(draft: Draft, e: ast.expr, counter: Counter) -> bool:
     return any(
         draft.syntax.loops(b.statement)[:1] and draft.syntax.loops(b.statement)[0] in with_steps
         for b in added
+    )
+
+
+def _may_count(draft: Draft, field: ast.Attribute) -> bool:
+    """Whether a field holds the number of a turn that takes training steps, and at other times something else."""
+    if draft.facts.counters.of(field) is not None:
+        return False
+    turns = [b for b in draft.values.attribute_bindings(field) if b.kind == "item" and not b.path]
+    return any(
+        d.loop is b.statement and (draft.was(d.loop, Strided) or counted.is_divided(draft, d))
+        for b in turns
+        for d in draft.facts.feeding.drivers
     )
 
 
