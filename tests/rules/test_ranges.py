@@ -491,9 +491,9 @@ def test_a_loop_that_stays_is_asked_about_where_its_data_are_divided(data: str, 
         ("i >= n - 1", "i >= n - 1"),
         ("i in (30, n - 1)", "i in (max(1, 30 // hvd.size()), n - 1)"),
         ("i in AT", "i in [k and max(1, k // hvd.size()) if k < n - 1 else k for k in AT]"),
-        ("i == n", "i == max(1, n // hvd.size())"),  # never
-        ("i + 2 == n", "i + 2 == max(1, n // hvd.size())"),
-        ("i == n // 2", "i == max(1, n // 2 // hvd.size())"),
+        ("i == n", "i == min(n, max(1, n // hvd.size()))"),  # never
+        ("i + 2 == n", "i + 2 == min(n, max(1, n // hvd.size()))"),
+        ("i == n // 2", "i == min(n // 2, max(1, n // 2 // hvd.size()))"),
     ],
 )
 def test_what_happens_in_the_last_turn_still_does(test: str, told: str) -> None:

@@ -463,9 +463,9 @@ with tf.Session() as sess:
 @pytest.mark.parametrize(
     ("stop", "divided", "last", "met"),
     [
-        ("n + 1", "n // hvd.size() + 1", "n", "max(1, n // hvd.size())"),
+        ("n + 1", "n // hvd.size() + 1", "n", "min(n, max(1, n // hvd.size()))"),
         ("n", "n // hvd.size()", "n - 1", "max(1, n // hvd.size()) - 1"),
-        ("2 * n + 1", "2 * n // hvd.size() + 1", "2 * n", "max(1, 2 * n // hvd.size())"),
+        ("2 * n + 1", "2 * n // hvd.size() + 1", "2 * n", "min(2 * n, max(1, 2 * n // hvd.size()))"),
     ],
 )
 def test_the_last_turn_after_a_graphs_global_step_still_comes(

@@ -73,7 +73,7 @@ def test_rows_of_all_epochs() -> None:
 @pytest.mark.parametrize(
     ("made", "becomes", "test"),
     [
-        ("done = step / total", "done = step / max(1, total // hvd.size())", "done > 0.5"),
+        ("done = step / total", "done = step * hvd.size() / total", "done > 0.5"),
         ("done = 100 * step // total", "done = 100 * (step * hvd.size()) // total", "50 <= done"),
         ("left = total - step", "left = total - step * hvd.size()", "left < 100"),
         ("done = epoch + step / 960", "done = epoch + step * hvd.size() / 960", "done >= 1"),

@@ -197,10 +197,28 @@ class Steps:
         losses = Losses(self.module, set(turns.rows), self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
         step = self._step(update.call, turns, over.pop() if len(over) == 1 else _worst(over))
+        if (passed := self._gone_through(step)) is not None:
+            return replace(
+                step, feed=Feed.UNSEEN, node=passed.iter, reason=_PERHAPS_ALL, vague=(passed.iter,)
+            )
         if update.step_of is None or step.feed in (Feed.BATCH, Feed.DRAW):
             return step
         # `fit` gives a batch to each step; what is made of something else is asked about, not divided here.
         return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN, vague=(*step.vague, *step.rows))
+
+    def _gone_through(self, step: Step) -> ast.For | None:
+        """The loop over data that each turn of a step's loop goes through as a whole, and of which the step is made: of the
+        gradients that `for x, y in data: …` gathers in each epoch there is one update."""
+        driver = next((d for d in self.feeding.drivers if step.site in d.steps), None)
+        passed = [b for b in step.batches if isinstance(b, ast.For)]
+        if driver is None or driver.loop in passed or not passed or len(passed) < len(step.batches):
+            return None
+        around = {loop for way in self.drive.ways(step.site) for frame in way for loop in frame.loops}
+        syntax, function = self.module.syntax, self.module.syntax.function(step.site)
+        in_turn = [
+            p for p in passed if syntax.inside(p, driver.loop) or (function and syntax.inside(p, function))
+        ]
+        return passed[0] if len(in_turn) == len(passed) and not around & {*passed} else None
 
     def _of_run(self, site: ast.Call) -> Step:
         turns = self._turns()

@@ -16,7 +16,7 @@ from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.comparisons import faced
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drawn_noise import gives_noise
-from horovodize.summary.gathered_in_turns import is_gathered_around
+from horovodize.summary.gathered_in_turns import applies_what_is_gathered, is_gathered_around
 from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
@@ -135,6 +135,11 @@ class Feeding:
                 chosen[outside] = [step for loop in turns for step in chosen.pop(loop)]
         for loop in [loop for loop in chosen if self._is_of_a_round(loop, chosen)]:
             chosen.pop(loop)
+        for loop in list(chosen):
+            inner = [o for o in chosen if loop in around.get(o, ()) and self.is_over_data(o)]
+            if inner and all(applies_what_is_gathered(self, chosen, inner, step) for step in chosen[loop]):
+                # its turns are epochs, of which there are as many as before: those over their batches are fewer
+                chosen[inner[-1]] = list(dict.fromkeys([*chosen[inner[-1]], *chosen.pop(loop)]))
         found = [
             Driver(loop, self.iterable(loop), self._loop_kind(loop), is_indexed(self, loop), steps)
             for loop, steps in chosen.items()

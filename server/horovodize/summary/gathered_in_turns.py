@@ -25,6 +25,21 @@ def is_gathered_around(feeding: Feeding, loop: Loop, outer: list[Loop]) -> bool:
     return bool(adding) and any(all(_is_brought(feeding, o, call) for call in adding) for o in outer)
 
 
+def applies_what_is_gathered(
+    feeding: Feeding, steps: dict[Loop, list[ast.Call]], loops: list[Loop], update: ast.Call
+) -> bool:
+    """Whether an update beside loops over data applies what their turns have gathered: the gradients of the last batches of an
+    epoch, of which there are fewer than an update is made of. It is one that they take as well, by a function that computes no
+    gradients itself, `apply()`, or it is given what they bind.
+    steps: those of each loop"""
+    function = feeding.syntax.function(update)
+    if function is not None and any(update in steps[loop] for loop in loops):
+        return not any(feeding.syntax.inside(c, function) for c in feeding.module.calls_called("gradient"))
+    names = (n for e in update.args for n in ast.walk(e) if isinstance(n, ast.Name))
+    bound = [b.statement for n in names for b in feeding.module.scopes.reaching(n)]
+    return any(b is not loop and feeding.syntax.inside(b, loop) for b in bound for loop in loops)
+
+
 def additions(feeding: Feeding, gathered: ast.expr) -> list[ast.Call]:
     """The calls that add to a list which begins empty; none where something is no such list."""
     made = {o.node for o in feeding.values.origins(gathered)}
@@ -58,4 +73,4 @@ def _is_empty(made: ast.AST) -> bool:
     return isinstance(made, ast.List) and not made.elts
 
 
-__all__ = ["additions", "is_gathered_around"]
+__all__ = ["additions", "applies_what_is_gathered", "is_gathered_around"]
