@@ -24,6 +24,7 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _BUILTINS = ("enumerate", "zip", "iter", "list", "tuple", "next", "sorted", "reversed", "min", "max")
 _LIMIT = 300
+_INSIDE = "inner_optimizer"  # of an optimizer that scales losses: what is done with it is done with the whole
 # What has what it is made with as attributes.
 _KEEPING = (
     "tensorflow.train.Checkpoint",
@@ -142,7 +143,9 @@ class Values:
                 kept = [] if bindings else self._kept(e)
                 yield from ((value, path) for value in kept)
                 unknown = not bindings and not kept and self.names.of(e) is None
-                if unknown and self.definitions.has_method(e.attr):
+                if unknown and not path and e.attr == _INSIDE:
+                    yield e.value, path
+                elif unknown and self.definitions.has_method(e.attr):
                     for m in self.definitions.methods_of(e.attr, self.receiver(e.value)):
                         if is_property(m):
                             yield from ((value, path) for value in self.returned(m))
