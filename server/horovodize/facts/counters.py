@@ -258,9 +258,9 @@ class Counters:
                 )
             case ast.Attribute(attr=attr) if attr in ITERATIONS and not self.values.attribute_bindings(e):
                 yield self._iterations if self._is_optimizer(e.value) else None
-            case ast.Attribute(attr="value") if not self.values.attribute_bindings(
-                e
-            ):  # of Keras 3's variables
+            case ast.Attribute(attr="value") if not (
+                self.values.attribute_bindings(e) or self.values.read_by(e)
+            ):  # of Keras 3's variables, and no property of the program's
                 yield from self._read(e.value, known, depth - 1)
             case ast.Attribute():
                 bindings = self.values.attribute_bindings(e)

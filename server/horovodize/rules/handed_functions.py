@@ -2,11 +2,13 @@
 
 `hooks.append(save)`, `hooks.append(callback.on_step)`, `@on("step")` where this file's `on` keeps what it decorates, and
 methods that are called by a name that is no constant, `getattr(hook, event)(step)`. Where it can't be followed what calls
-such a function, a number that it is told may be one of a rank's steps: that is asked."""
+such a function, a number that it is told may be one of a rank's steps: that is asked, of tests, and of rates that are
+computed from it."""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from horovodize.rules import counted, thresholds
 from horovodize.rules.decisions import Asked
@@ -19,6 +21,7 @@ _ASKED = (
     "it can't be seen what `{}` is: where it counts the steps of training, a rank takes size() times fewer, so divide what it "
     "is compared with by `hvd.size()`"
 )
+_OF_STEPS = re.compile(r"step|iter|batch|update|count|^(i|k|n|t|it|idx|index)$")
 
 
 def ask(draft: Draft, test: ast.expr) -> None:
@@ -34,6 +37,12 @@ def ask(draft: Draft, test: ast.expr) -> None:
     if all(counted.is_divided(draft, d) for d in feeding(draft).drivers):
         draft.decide(test, Asked("G5"))
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(told)))
+
+
+def may_number_a_step(draft: Draft, e: ast.expr) -> bool:
+    """Whether a parameter of such a function is most likely the number of a step: `step`, `iteration`, `i`."""
+    is_number = isinstance(e, ast.Name) and bool(_OF_STEPS.search(e.id.lower()))
+    return is_number and isinstance(e, ast.Name) and _may_count(draft, e)
 
 
 def _is_many(draft: Draft, side: ast.expr) -> bool:
@@ -151,4 +160,4 @@ def _is_kept(draft: Draft, value: ast.expr, by_functions: bool = True) -> bool:
     return isinstance(around, (ast.Dict, ast.List, ast.Tuple))
 
 
-__all__ = ["ask"]
+__all__ = ["ask", "may_number_a_step"]

@@ -19,6 +19,7 @@ from horovodize.rules import (
     bias_corrections,
     counted,
     decays,
+    handed_functions,
     handed_numbers,
     measured,
     named_tests,
@@ -62,7 +63,7 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: Setting | None =
         return  # it goes by what all ranks have counted together
     if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
         return
-    if any(True for _ in places(draft, rate, lambda n: counted.perhaps(draft, n))):
+    if any(True for _ in places(draft, rate, lambda n: _may_count(draft, n))):
         if draft.once("asked rate", rate):
             draft.ask("C5", rate, _WHAT, _WHY, _SAID)
         return
@@ -73,6 +74,11 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: Setting | None =
     ):
         if draft.once("asked rate", rate):
             draft.ask("C5", rate, _WHAT, _WHY, _SAID)
+
+
+def _may_count(draft: Draft, e: ast.expr) -> bool:
+    """Whether something may be a count of a rank's steps, as far as can be seen."""
+    return counted.perhaps(draft, e) or handed_functions.may_number_a_step(draft, e)
 
 
 def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
