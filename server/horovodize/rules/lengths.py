@@ -51,23 +51,49 @@ def growing(draft: Draft, held: ast.Name | ast.Attribute | ast.Subscript) -> lis
 
 
 def _only_grows(draft: Draft, held: ast.expr, text: str) -> bool:
-    """Whether a list begins as an empty one before the loops that fill it, and nothing else is done to it than to read it."""
-    if not isinstance(held, (ast.Name, ast.Attribute)):
+    """Whether a list begins as an empty one before the loops that fill it, also one that a dictionary holds, and nothing else
+    is done to it than to read it."""
+    whole = held.value if isinstance(held, ast.Subscript) else held
+    if not isinstance(whole, (ast.Name, ast.Attribute)):
         return False
-    begun = draft.values.bindings(held)
-    empty = [b for b in begun if isinstance(b.value, ast.List) and not b.value.elts and not b.path]
+    begun = draft.values.bindings(whole)
     loops = {d.loop for d in draft.facts.feeding.drivers}
-    if (
-        not begun
-        or len(empty) != len(begun)
-        or any(loops & {*draft.syntax.loops(b.statement)} for b in begun)
-    ):
+    if not begun or not all(b.value is not None and not b.path and _is_empty(b.value, held) for b in begun):
+        return False
+    if any(loops & {*draft.syntax.loops(b.statement)} for b in begun):
+        return False
+    again = [n for n in draft.syntax.every(ast.Subscript) if _is_set(n) and ast.unparse(n) == text]
+    if not all(_begins_again(draft, n) and not loops & {*draft.syntax.loops(n)} for n in again):
         return False
     return not any(
         ast.unparse(n.value) == text
         and (n.attr in _SHRINKING if isinstance(n, ast.Attribute) else _is_set(n))
         for n in draft.syntax.every(ast.Attribute, ast.Subscript)
     )
+
+
+def _begins_again(draft: Draft, item: ast.Subscript) -> bool:
+    """`history["loss"] = []`"""
+    s = draft.syntax.parent[item]
+    return isinstance(s, ast.Assign) and isinstance(s.value, ast.List) and not s.value.elts
+
+
+def _is_empty(begun: ast.expr, held: ast.expr) -> bool:
+    """Whether a list is empty where it begins, or where what holds it does: `{"loss": [], "rate": []}`, `defaultdict(list)`."""
+    if not isinstance(held, ast.Subscript):
+        return isinstance(begun, ast.List) and not begun.elts
+    match begun:
+        case ast.Dict(keys=keys, values=values):
+            of_key = [v for k, v in zip(keys, values, strict=True) if k is not None and _is_key(k, held)]
+            return len(of_key) == 1 and isinstance(of_key[0], ast.List) and not of_key[0].elts
+        case ast.Call(func=func, args=[ast.Name(id="list")]):
+            return ast.unparse(func).rpartition(".")[2] == "defaultdict"
+        case _:
+            return False
+
+
+def _is_key(key: ast.expr, held: ast.Subscript) -> bool:
+    return isinstance(held.slice, ast.Constant) and ast.dump(key) == ast.dump(held.slice)
 
 
 def _is_set(n: ast.Subscript) -> bool:
