@@ -21,6 +21,7 @@ from horovodize.rules import (
     decays,
     handed_functions,
     handed_numbers,
+    last_batches,
     measured,
     named_tests,
     tables_by_step,
@@ -59,8 +60,11 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: Setting | None =
         return
     if not (draft.options.split_data and draft.divided):
         return
-    if any(True for _ in places(draft, rate, lambda n: counted.all_of(draft, n) is not None)):
-        return  # it goes by what all ranks have counted together
+    of_all = list(places(draft, rate, lambda n: counted.all_of(draft, n) is not None))
+    if of_all:  # it goes by what all ranks have counted together
+        if last_batches.may_be_more(draft, of_all[0]) and _may_go_beyond(draft, of_all[0], False):
+            draft.note("C5", of_all[0], _BEYOND)
+        return
     if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
         return
     if any(True for _ in places(draft, rate, lambda n: _may_count(draft, n))):
@@ -110,7 +114,9 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
                 "C5", read, _WHAT, _WHY, counted.read_as_all(draft, read, "C5"), decision=Decision.COUNTED
             )
             found = True
-            if of_batches and _may_go_beyond(draft, read):
+            if (of_batches or last_batches.may_be_more(draft, read)) and _may_go_beyond(
+                draft, read, of_batches
+            ):
                 draft.note("C5", read, _BEYOND)
     for call in drawn(draft, rate):
         if counted.is_by_step(draft, call):
@@ -121,13 +127,21 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
     return found
 
 
-def _may_go_beyond(draft: Draft, read: ast.expr) -> bool:
+def _may_go_beyond(draft: Draft, read: ast.expr, of_batches: bool) -> bool:
     """Whether a formula gives something else after its last step than at it: a line that goes on below zero, a cosine that
-    rises again. Powers and quotients go on as they did, and what is kept within bounds stays there."""
+    rises again (of which a few steps make no odds: asked `of_batches` only). Powers and quotients go on as they did, and what
+    is kept within bounds stays there."""
     around = [a for a in draft.syntax.ancestors(read) if isinstance(a, ast.expr)]
     called = {draft.names.last(a.func) for a in around if isinstance(a, ast.Call)}
     is_line = any(isinstance(a, ast.BinOp) and isinstance(a.op, ast.Sub) for a in around)
-    return (is_line or "cos" in called) and not called & _BOUNDS
+    for a in around:
+        if isinstance(a, ast.BinOp) and (isinstance(a.op, ast.Mod) or _is_exponent(draft, read, a)):
+            return False
+    return (is_line if not of_batches else is_line or "cos" in called) and not called & _BOUNDS
+
+
+def _is_exponent(draft: Draft, read: ast.expr, around: ast.BinOp) -> bool:
+    return isinstance(around.op, ast.Pow) and draft.syntax.inside(read, around.right)
 
 
 def drawn(draft: Draft, rate: ast.expr) -> Iterator[ast.Call]:
