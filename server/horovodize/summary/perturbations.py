@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from horovodize.summary.binding import Binding
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, position
 
@@ -19,7 +18,7 @@ def is_taken_back(
     module: Module, calls: Sequence[ast.Call], appended: Callable[[ast.Name], list[ast.expr]]
 ) -> bool:
     """Whether the calls of `assign_add` and `assign_sub` that are made of one gradient are one move and its way back: for each
-    variable of a list, by what the move has put into another list."""
+    variable of a list, by what the move has put into another list, or both have got from one."""
     if len(calls) != 2:
         return False
     move, back = sorted(calls, key=position)
@@ -33,11 +32,8 @@ def is_taken_back(
     if any(_is_conditional(module, c, loops[0]) for c, loops in ((move, there), (back, home))):
         return False
     moved, kept = _gone_through(home[0], _variable(back), again)
-    if isinstance(by, ast.Name) and isinstance(kept, ast.Name):
-        before, same = _gone_through(there[0], _variable(move), by)
-        if isinstance(same, ast.Name) and before is not None and moved is not None:
-            reaching = module.scopes.reaching
-            return ast.unparse(before) == ast.unparse(moved) and _is_one_list(same, kept, reaching)
+    if isinstance(by, ast.Name) and _is_by_one_list(module, there[0], move, by, moved, kept):
+        return True
     return (
         moved is not None
         and isinstance(kept, ast.Name)
@@ -47,11 +43,18 @@ def is_taken_back(
     )
 
 
-def _is_one_list(there: ast.Name, home: ast.Name, reaching: Callable[[ast.Name], Sequence[Binding]]) -> bool:
-    """Whether a name stands for one list both times: what `moves = [rho * g for g in gradients]` has made."""
-    made = reaching(there)
-    once = len(made) == 1 and made[0].kind == "assign" and isinstance(made[0].value, (ast.ListComp, ast.List))
-    return once and list(made) == list(reaching(home))
+def _is_by_one_list(
+    module: Module, loop: ast.AST, move: ast.Call, by: ast.Name, moved: ast.expr | None, kept: ast.expr | None
+) -> bool:
+    """Whether a move goes through the same two lists as its way back, `for v, e in zip(variables, moves):` in both."""
+    there, given = _gone_through(loop, _variable(move), by)
+    if moved is None or there is None or not isinstance(kept, ast.Name) or not isinstance(given, ast.Name):
+        return False
+    made = [module.scopes.reaching(name) for name in (given, kept)]
+    is_list = (
+        len(made[0]) == 1 and isinstance(made[0][0].value, (ast.ListComp, ast.List)) and not made[0][0].path
+    )
+    return is_list and made[0] == made[1] and ast.dump(there) == ast.dump(moved)
 
 
 def _appends_to(name: str, statement: ast.stmt) -> bool:
