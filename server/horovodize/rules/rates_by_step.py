@@ -25,6 +25,7 @@ from horovodize.rules import (
     measured,
     named_tests,
     tables_by_step,
+    told_tests,
 )
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -94,6 +95,9 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
     for read in reads(draft, rate):
         if bias_corrections.corrects(draft, read):
             found = True  # it counts as each rank does
+            continue
+        if told_tests.is_measured(draft, read):
+            found = True  # an average of what a rank has added up
             continue
         if _is_compared(draft, read):
             found = True  # G5 divides what it is to equal, or asks
