@@ -108,6 +108,61 @@ def test_a_turn_that_takes_a_step_of_its_own_stays_one() -> None:
     )
 
 
+POOLED = """\
+for epoch in range(100):
+    pool = []
+    for x, y in data:
+        pool.append((x, y))
+        if len(pool) == 4:
+            step(tf.concat([p for p, _ in pool], 0), tf.concat([q for _, q in pool], 0))
+            pool = []
+    if pool:
+        step(tf.concat([p for p, _ in pool], 0), tf.concat([q for _, q in pool], 0))
+"""
+BESIDE = "this step is taken as often as alone"
+
+
+def test_rows_that_are_left_are_no_step_of_their_own() -> None:
+    plan = plan_of(HEAD + STEP + POOLED)
+    assert "for epoch in range(100):" in plan.text
+    assert ".shard(hvd.size(), hvd.rank())" in plan.text
+    assert not any(BESIDE in c.doubt for c in plan.to_confirm)
+
+
+@pytest.mark.parametrize(
+    ("batches", "other"),
+    [
+        ("for x, y in data:\n        step(x, y)", "step(*next(more))"),
+        ("for x, y in data:\n        step(x, y)", "step(rows[:9], targets[:9])"),
+        (
+            "for i in range(n):\n        step(rows[i * 16 : i * 16 + 16], targets[i * 16 : i * 16 + 16])",
+            "step(rows[n * 16 :], targets[n * 16 :])",
+        ),
+    ],
+)
+def test_a_step_beside_all_batches_is_asked_about(batches: str, other: str) -> None:
+    """Epochs stay: were they divided beside their batches, training would see 1/size() of the rows."""
+    more = "more = iter(data.repeat())\nn = len(rows) // 16\n"
+    plan = plan_of(f"{HEAD}{STEP}{more}for epoch in range(100):\n    {batches}\n    {other}\n")
+    assert "for epoch in range(100):" in plan.text
+    assert any(BESIDE in c.doubt for c in plan.to_confirm)
+
+
+def test_another_networks_step_in_each_epoch_stays_as_it_is() -> None:
+    maker = (
+        STEP.replace("def step(x, y)", "def make(x)")
+        .replace("opt.", "own.")
+        .replace("model(x) - y", "model(other(x))")
+    )
+    other = "other = tf.keras.Sequential([tf.keras.layers.Dense(4)])\nown = tf.keras.optimizers.Adam(0.02)\n"
+    loop = "for epoch in range(100):\n    for x, y in data:\n        step(x, y)\n    make(tf.random.normal([16, 4]))\n"
+    plan = plan_of(
+        HEAD + STEP + other + maker.replace("model.trainable_variables", "other.trainable_variables") + loop
+    )
+    assert "for epoch in range(100):" in plan.text
+    assert "Adam(0.02)" in plan.text
+
+
 ALL = """\
 for epoch in range(100):
     gathered = [tf.zeros_like(v) for v in model.trainable_variables]

@@ -39,6 +39,12 @@ _METHOD = (
     "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
     "and the weights that each rank kept before them differ"
 )
+_WHAT_BESIDE = "Check the step that is taken beside those of the batches"
+_WHY_BESIDE = "The loop over the batches is divided among the ranks, and their rate grows; this step comes as often as alone."
+_BESIDE = (
+    "this step is taken as often as alone, beside those on each rank's share of the batches, and by the same, larger rate: let "
+    "each rank take it on rows of its own, or check that this is meant"
+)
 
 
 def divide_loops(draft: Draft) -> None:
@@ -90,6 +96,8 @@ def divide_loops(draft: Draft) -> None:
             site,
             f"{_why_undriven(draft, site)}, so it is not divided, and its rate stays: {EVERYTHING}",
         )
+    for call in dict.fromkeys(known.beside) if draft.divided else ():
+        draft.ask(draft.loop_rule, call, _WHAT_BESIDE, _WHY_BESIDE, _BESIDE)
 
 
 def _why_undriven(draft: Draft, site: ast.Call) -> str:

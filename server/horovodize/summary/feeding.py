@@ -73,6 +73,7 @@ class Feeding:
         self.pipelines = Pipelines(module, drive, self._steps)
         self.kinds = Kinds(module, self.pipelines)
         self.bound_batches = BoundBatches(self)
+        self._beside = list[tuple[Loop, Loop, ast.Call]]()
 
     # ------------------------------------------------------------------ fits
 
@@ -127,7 +128,7 @@ class Feeding:
             chosen
         ):  # steps in an inner loop and steps beside it: the outer one counts the rounds
             outer = [o for o in chosen if o in around[loop]]
-            if outer and not self._iterates_data(loop):
+            if outer and not self._iterates_data(loop) and not self._numbers_rows(loop):
                 chosen[outer[-1]] += chosen.pop(loop)
         for outside in list(dict.fromkeys(o for loop in chosen for o in self._rounds(loop, around[loop]))):
             turns = [loop for loop in chosen if outside in self._rounds(loop, around[loop])]
@@ -136,15 +137,46 @@ class Feeding:
         for loop in [loop for loop in chosen if self._is_of_a_round(loop, chosen)]:
             chosen.pop(loop)
         for loop in list(chosen):
-            inner = [o for o in chosen if loop in around.get(o, ()) and self.is_over_data(o)]
-            if inner and all(applies_what_is_gathered(self, chosen, inner, step) for step in chosen[loop]):
-                # its turns are epochs, of which there are as many as before: those over their batches are fewer
-                chosen[inner[-1]] = list(dict.fromkeys([*chosen[inner[-1]], *chosen.pop(loop)]))
+            inner = [o for o in chosen if loop in around.get(o, ()) and self._is_over_all(o)]
+            if not inner or self.is_over_data(loop):
+                continue
+            # its turns are epochs, of which there are as many as before: those over their batches are fewer
+            steps = chosen.pop(loop)
+            gathered = [s for s in steps if applies_what_is_gathered(self, loop, inner, s)]
+            chosen[inner[-1]] = list(dict.fromkeys([*chosen[inner[-1]], *gathered]))
+            self._beside += [(loop, inner[-1], s) for s in steps if s not in gathered]
         found = [
             Driver(loop, self.iterable(loop), self._loop_kind(loop), is_indexed(self, loop), steps)
             for loop, steps in chosen.items()
         ]
         return sorted(found, key=lambda d: (d.loop.lineno, d.loop.col_offset))
+
+    @cached_property
+    def beside(self) -> list[ast.Call]:
+        """The calls by which a turn of a loop takes a step of its own, beside the loop in it over all batches, which takes such
+        steps as well."""
+        driven = {step for driver in self.drivers for step in driver.steps}
+        return [
+            frame.node
+            for loop, inner, step in self._beside
+            if step in driven
+            for way in self.drive.ways(step)
+            for frame in way
+            if loop in frame.loops and inner not in frame.loops and isinstance(frame.node, ast.Call)
+        ]
+
+    def _numbers_rows(self, loop: Loop) -> bool:
+        """Whether a loop's number selects rows, up to how many batches of them there are: `for i in range(len(x) // 32):`."""
+        return isinstance(loop, ast.For) and is_indexed(self, loop) and self._is_by_rows(loop)
+
+    def _is_over_all(self, loop: Loop) -> bool:
+        """Whether a loop goes through all batches of its data, and not a few of them: `for rows in data.take(1):`."""
+        e = self.iterable(loop)
+        if e is None or not self.is_over_data(loop) or self._is_small(loop):
+            return False
+        made = [e, *(o.node for o in self.values.origins(e))]
+        takes = [n for n in made if isinstance(n, ast.Call) and self.names.last(n.func) in ("take", "islice")]
+        return not takes and not self.kinds.is_literal(e)
 
     def _rounds(self, loop: Loop, around: set[Loop]) -> list[Loop]:
         """The next loop around one that only counts how often a step is repeated: where several such loops take turns in it

@@ -25,19 +25,34 @@ def is_gathered_around(feeding: Feeding, loop: Loop, outer: list[Loop]) -> bool:
     return bool(adding) and any(all(_is_brought(feeding, o, call) for call in adding) for o in outer)
 
 
-def applies_what_is_gathered(
-    feeding: Feeding, steps: dict[Loop, list[ast.Call]], loops: list[Loop], update: ast.Call
-) -> bool:
-    """Whether an update beside loops over data applies what their turns have gathered: the gradients of the last batches of an
-    epoch, of which there are fewer than an update is made of. It is one that they take as well, by a function that computes no
-    gradients itself, `apply()`, or it is given what they bind.
-    steps: those of each loop"""
+def applies_what_is_gathered(feeding: Feeding, epoch: Loop, loops: list[Loop], update: ast.Call) -> bool:
+    """Whether a step beside loops over data, in each turn of a loop around them, is made of what their turns have gathered:
+    gradients, or rows, of the last batches of an epoch, of which there are fewer than a step is made of. The function that
+    applies them computes no gradients itself, `apply()`, or is given what the loops bind, or add to a list."""
     function = feeding.syntax.function(update)
-    if function is not None and any(update in steps[loop] for loop in loops):
-        return not any(feeding.syntax.inside(c, function) for c in feeding.module.calls_called("gradient"))
-    names = (n for e in update.args for n in ast.walk(e) if isinstance(n, ast.Name))
-    bound = [b.statement for n in names for b in feeding.module.scopes.reaching(n)]
-    return any(b is not loop and feeding.syntax.inside(b, loop) for b in bound for loop in loops)
+    takes = [c for c in feeding.module.calls_called("gradient") if feeding.syntax.function(c) is function]
+    if function is not None and not takes and feeding.syntax.function(epoch) is not function:
+        return True
+    frames = [
+        f for way in feeding.drive.ways(update) for f in way if epoch in f.loops and not {*loops} & {*f.loops}
+    ]
+    given = [
+        n for f in frames for n in ast.walk(f.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    ]
+    return any(_is_bound_in(feeding, n, loop) for n in given for loop in loops)
+
+
+def _is_bound_in(feeding: Feeding, name: ast.Name, loop: Loop) -> bool:
+    """Whether turns of a loop bind a name, or add to the list that it stands for."""
+    bound = [b.statement for b in feeding.module.scopes.reaching(name)]
+    adding = (
+        c
+        for c in feeding.module.calls_called(*_ADDING)
+        if isinstance(c.func, ast.Attribute) and ast.unparse(c.func.value) == name.id
+    )
+    return any(b is not loop and feeding.syntax.inside(b, loop) for b in bound) or any(
+        feeding.syntax.inside(c, loop) for c in adding
+    )
 
 
 def additions(feeding: Feeding, gathered: ast.expr) -> list[ast.Call]:
