@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Sou
 from horovodize.facts.written import Written
 from horovodize.summary.pipeline import looked_through
 from horovodize.summary.syntax import CALLABLES, Function, argument
-from horovodize.summary.values import ITEM
+from horovodize.summary.values import ITEM, Values
 
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step
@@ -92,6 +92,7 @@ _COUNTING = (
     "tensorflow.size",
 )
 # What puts arrays of a list together: it has the elements of all of them.
+_NESTED = 4  # tuples and dicts in each other
 _JOINING = (
     "numpy.concatenate",
     "numpy.hstack",
@@ -265,6 +266,9 @@ class Calls:
             return
         if name in _JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
             step.ask_all(given[0].elts, size=True)
+            return
+        if name.endswith(".data.Dataset.from_tensor_slices") and item.size:
+            step.ask_all(_arrays(self.module.values, given), size=True)  # as many as there are rows in each
             return
         if name.endswith(".data.Dataset.from_generator") and item.size:
             for function in self._generators(call):
@@ -502,3 +506,16 @@ def _part(fetched: list[ast.expr], item: Item) -> list[ast.expr]:
             return [named[first]] if first in named else fetched
         case _:
             return fetched
+
+
+def _arrays(values: Values, given: Iterable[ast.expr], depth: int = 0) -> Iterator[ast.expr]:
+    """The arrays that a data set is made of, side by side: `x` and `y` of `from_tensor_slices((x, y))`."""
+    for e in given:
+        origins = values.origins(e)
+        made = origins[0].node if len(origins) == 1 and not origins[0].path else e
+        if isinstance(made, ast.Tuple) and depth < _NESTED:
+            yield from _arrays(values, made.elts, depth + 1)
+        elif isinstance(made, ast.Dict) and None not in made.keys and depth < _NESTED:
+            yield from _arrays(values, made.values, depth + 1)
+        else:
+            yield e

@@ -29,6 +29,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
+from horovodize.summary.parts_taken import part_taken
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, FUNCTIONS, argument, arguments, says_none
 from horovodize.summary.values import ITEM
@@ -399,16 +400,15 @@ class Flow:
             if self.signals.sets(b):
                 step.varies(Source.SIGNAL, b.anchor)
         key = e.slice.value if isinstance(e.slice, ast.Constant) else None
+        part = part_taken(self.module, e.slice)
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key != -1:
             step.ask(e.value, (key, *item.path), item.size)
-        elif item.size and not isinstance(e.slice, ast.Slice):
+        elif item.size and part is None:
             step.ask(e.value, (), True)
             step.ask(e.slice, (), True)
         else:
-            step.ask(e.value, item.path if isinstance(e.slice, ast.Slice) else (), item.size)
-            step.ask_all(
-                [e.slice.lower, e.slice.upper, e.slice.step] if isinstance(e.slice, ast.Slice) else [e.slice]
-            )
+            step.ask(e.value, item.path if part is not None else (), item.size)
+            step.ask_all(part if part is not None else [e.slice])
 
     def environment(self, step: Step, key: ast.expr) -> None:
         """A variable of the environment: launchers pass it on, but for those that are the process's or the host's own."""

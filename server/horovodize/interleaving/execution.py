@@ -29,6 +29,7 @@ from horovodize.interleaving.actions import (
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.compared import ComparedNumbers
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
+from horovodize.summary.syntax import FUNCTIONS
 
 Key: TypeAlias = tuple[object, ...]
 _LONG = 400  # steps after which a run is cut: what comes later isn't compared
@@ -108,6 +109,7 @@ class Execution:
         self._compared = ComparedNumbers(answers.facts.module.scopes)
         self._failing: ast.expr | None = None
         self._stopped: Stop | None = None
+        self._calls: list[ast.Call] = []  # that led here, the outermost first
         self._unsure = self._modes = self._several = self._quiet = self._steps = 0
 
     def of(self, block: Block) -> Run:
@@ -161,7 +163,9 @@ class Execution:
             case Called():
                 quiet = Holds.OF_OTHERS not in action.holds
                 self._quiet += quiet
+                self._calls.append(action.call)
                 how = self._block(action.body)
+                self._calls.pop()
                 self._quiet -= quiet
                 return how if how in (Exit.END, Exit.RAISE) else None
             case Choice():
@@ -184,7 +188,7 @@ class Execution:
 
     def _choice(self, choice: Choice) -> Exit | None:
         test = choice.test
-        seen = self.me.truth(test)
+        seen = self._truth(self.me, test)
         taken = Taken.ALIKE if seen is not None else taken_by(choice, self.answers)
         if seen is None and taken is Taken.ALIKE and is_set_apart(choice, self.everyone):
             taken = Taken.OWN
@@ -207,7 +211,7 @@ class Execution:
                 taken is Taken.ALIKE and self.answers.is_mode(test) and Holds.COLLECTIVE not in held(arm)
             )
         else:
-            differs = any(other.truth(test) != seen for other in self.everyone)
+            differs = any(self._truth(other, test) != seen for other in self.everyone)
         if differs:
             leads = bool(choice.holds & (Holds.COLLECTIVE | Holds.ENDS))
             self._note(Decided(test, "true" if seen else "false", leads))
@@ -221,6 +225,23 @@ class Execution:
             self._unsure -= taken is Taken.UNSURE
             self._modes -= is_mode
             self._several -= begins
+
+    def _truth(self, by_rank: ByRank, test: ast.expr) -> bool | None:
+        """Whether a test is true on a rank, as the calls that led here pass what it asks for: `run(rows, train=False)`."""
+        seen = by_rank.truth(test)
+        graph, scopes = self.answers.facts.module.values.graph, self.answers.facts.module.scopes
+        for call in reversed(self._calls):
+            bound = scopes.reaching(test) if seen is None and isinstance(test, ast.Name) else ()
+            if len(bound) != 1 or bound[0].kind != "parameter":
+                return seen
+            function = bound[0].statement
+            if not isinstance(function, FUNCTIONS) or function not in graph.runs(call):
+                return seen
+            given = graph.given(call, function, bound[0].name)
+            if given is None:
+                return seen
+            test, seen = given, by_rank.truth(given)
+        return seen
 
     def _turns(self, turns: Turns) -> Exit | None:
         number = self._number(turns.loop)

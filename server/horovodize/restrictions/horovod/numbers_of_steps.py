@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import WHETHER_THERE, Source
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.same_batches import gone_through
 from horovodize.summary import LoopKind, TrainingLoop
 from horovodize.summary.syntax import argument, has_unpacking
 
 _LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
+_LISTING = frozenset(("listdir", "glob", "iglob", "scandir", "ListDirectory", "Glob"))
 _HOOK = "tensorflow.compat.v1.train.StopAtStepHook"
 
 
@@ -44,7 +47,14 @@ def of_hooks(context: Context) -> Iterator[ast.expr]:
 
 
 def found_on_a_host(context: Context, number: ast.expr) -> ast.AST | None:
-    """Where a number is decided by whether a file is there, and by nothing else that differs: ranks of a host that hasn't it
-    have another one."""
+    """Where a number is decided by whether a file is there, or which are, and by nothing else that differs: ranks of a host
+    that hasn't it have another one. Only what the script writes itself differs so: the data is the same on all hosts."""
     uniform = context.facts.uniform
-    return uniform.reasons(number)[0].where if uniform.differs_by_a_file(number) else None
+    if uniform.differs_by_a_file(number):
+        return uniform.reasons(number)[0].where
+    found = uniform.reasons(number)
+    asked = [r.where for r in found if isinstance(r, Varies) and r.kind is Source.FILES]
+    names = {context.names.last(w.func): w for w in asked if isinstance(w, ast.Call)}
+    if len(asked) < len(found) or not set(names) <= WHETHER_THERE | _LISTING:
+        return None  # what is read from a file counts, too
+    return next(iter(names.values()), None)

@@ -7,18 +7,20 @@ import ast
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
+from horovodize.summary.parts_taken import part_taken
 
 _LIMIT = 300
 
 
 def dealt_at(context: Context, reason: object, data: ast.expr) -> ast.expr | None:
     """The `shard`, or the slice of a stride, by which a rank takes its part of some data; also in a class or a function that is
-    given the rank."""
+    given the rank, and by a slice that has a name."""
     if not isinstance(reason, Varies) or reason.kind is not Source.HOST:
         return None
     child = reason.where
     for a in context.syntax.ancestors(child):
-        if isinstance(a, ast.Call) and child is not a.func and context.values.callee(a) is not None:
+        is_passed = isinstance(a, ast.Call) and child is not a.func and context.values.callee(a) is not None
+        if is_passed or (isinstance(a, ast.Call) and part_taken(context.module, a) is not None):
             for n in context.values.depends([data], _LIMIT):
                 if isinstance(n, ast.expr) and _is_part_of_rank(context, n):
                     return n
@@ -35,16 +37,18 @@ def _is_part(context: Context, a: ast.Call | ast.Subscript, rank: ast.AST) -> bo
     """Whether a call is a `shard` that is given something, or an expression takes every so manieth row from there on."""
     if isinstance(a, ast.Call):
         return rank is not a.func and context.names.last(a.func) == "shard"
-    return isinstance(a.slice, ast.Slice) and a.slice.step is not None and a.slice.upper is None
+    part = part_taken(context.module, a.slice)
+    return part is not None and part.step is not None and part.upper is None
 
 
 def _is_part_of_rank(context: Context, n: ast.expr) -> bool:
     """Whether an expression is the part of a rank that it is given by a name."""
     if isinstance(n, ast.Call) and context.names.last(n.func) == "shard":
         return any(context.facts.rank_tests.is_rank(e) for e in n.args)
-    if not isinstance(n, ast.Subscript) or not isinstance(n.slice, ast.Slice) or n.slice.lower is None:
+    part = part_taken(context.module, n.slice) if isinstance(n, ast.Subscript) else None
+    if not isinstance(n, ast.Subscript) or part is None or part.lower is None:
         return False
-    return _is_part(context, n, n.slice) and context.facts.rank_tests.is_rank(n.slice.lower)
+    return _is_part(context, n, n.slice) and context.facts.rank_tests.is_rank(part.lower)
 
 
 def is_cut(context: Context, dealt: ast.expr) -> bool:

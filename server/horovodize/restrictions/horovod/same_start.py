@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_weights import is_left
-from horovodize.summary.syntax import argument, position
+from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(
     r"roadcast|seed|set_weights|restore|assign|elastic|load_(weights|model|check|state|var|param|pretrained)|from_pretrained"
 )
 _LOADS = re.compile(r"load|restore|set_weights|assign")
+_OF_ARRAYS = ("tensorflow.random.", "tensorflow.compat.v1.random", "numpy.random.")
 _VALUES = (
     "broadcast",
     "broadcast_object",
@@ -47,9 +48,48 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
         return False
     if context.facts.never_run.is_at(node) or _seeds_no_weights(context, node):
         return False
+    if _is_rows(context, node) or _is_asked_of_nobody(context, node):
+        return False
     if not _LOADS.search(context.names.last(node)):
         return True
     return tests.deciding(node) is None and not _comes_last(context, node)
+
+
+def _is_rows(context: Context, node: ast.expr) -> bool:
+    """Whether what is called a seed is an array that was drawn, such as the noise for a GAN's samples: it seeds nothing."""
+    if not isinstance(node, ast.Name):
+        return False
+    made = [o.node for o in context.values.origins(node)]
+    return bool(made) and all(
+        isinstance(m, ast.Call)
+        and (context.names.of(m.func) or "").startswith(_OF_ARRAYS)
+        and _is_shaped(context, m)
+        for m in made
+    )
+
+
+def _is_shaped(context: Context, draw: ast.Call) -> bool:
+    """Whether a draw is told of how many numbers, and so gives several: `tf.random.normal([16, 100])`."""
+    shape = argument(draw, "shape", 0) or argument(draw, "size", 2)
+    found = [o.node for o in context.values.origins(shape)] if shape is not None else []
+    return bool(found) and all(isinstance(s, (ast.List, ast.Tuple)) and s.elts for s in found)
+
+
+def _is_asked_of_nobody(context: Context, node: ast.expr) -> bool:
+    """Whether something stands in a function or method that nothing in the script names, while the script trains by itself.
+    What a class of a library calls itself, and what a decorator takes, is named elsewhere."""
+    function = context.syntax.function(node)
+    if not isinstance(function, FUNCTIONS) or function.decorator_list or function.name.startswith("__"):
+        return False
+    owner = context.syntax.method_class(function)
+    if owner is not None and not all(isinstance(b, ast.Name) and b.id == "object" for b in owner.bases):
+        return False
+    if context.module.loads.get(function.name) or context.facts.horovod.runs(node):
+        return False  # `tf.app.run()` runs a `main` that it doesn't name
+    if not any(map(context.facts.horovod.runs, context.training_sites)):
+        return False
+    texts = (n for n in context.syntax.every(ast.Constant) if isinstance(n, ast.Constant))
+    return not any(n.value == function.name for n in texts)
 
 
 def _comes_last(context: Context, node: ast.expr) -> bool:

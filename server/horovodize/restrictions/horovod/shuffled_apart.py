@@ -144,6 +144,7 @@ from horovodize.restrictions.horovod.sets_of_texts import is_unordered
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary.parts_taken import part_taken
 from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.syntax import argument, arguments, has_unpacking, position
 
@@ -155,6 +156,7 @@ _OF_A_SET = (
     "divided"
 )
 _SLICES = "from_tensor_slices"
+_KEEPING = ("to_numpy", "reset_index", "tolist", "astype", "copy", "fillna", "dropna")  # the order
 _DEPTH = 30
 
 
@@ -227,13 +229,8 @@ def _sliced(context: Context) -> Iterator[Violation]:
 
 def _is_stride(context: Context, node: ast.Subscript) -> bool:
     """`rows[hvd.rank()::hvd.size()]`."""
-    use, at = context.facts.horovod, node.slice
-    if (
-        not isinstance(at, ast.Slice)
-        or at.lower is None
-        or at.step is None
-        or not isinstance(node.ctx, ast.Load)
-    ):
+    use, at = context.facts.horovod, part_taken(context.module, node.slice)
+    if at is None or at.lower is None or at.step is None or not isinstance(node.ctx, ast.Load):
         return False
     return context.facts.rank_tests.is_rank(at.lower) and use.depends_on(at.step, "size", limit=60)
 
@@ -243,13 +240,14 @@ def _is_block(context: Context, node: ast.Subscript) -> bool:
     use, at = context.facts.horovod, node.slice
     if not isinstance(node.ctx, ast.Load):
         return False
-    if isinstance(at, ast.Slice):
+    part = part_taken(context.module, at)
+    if part is not None:
         if context.syntax.loops(node):
             return False  # rows of one batch, drawn by each rank
         is_rank = context.facts.rank_tests.is_rank
         return all(
             e is not None and (is_rank(e) or use.depends_on(e, "rank", limit=60))
-            for e in (at.lower, at.upper)
+            for e in (part.lower, part.upper)
         )
     return _parts(context, node) is not None and context.facts.rank_tests.is_rank(at)
 
@@ -264,7 +262,7 @@ def _parts(context: Context, node: ast.Subscript) -> ast.expr | None:
     return argument(made[0], "ary", 0) if by_size else None
 
 
-def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
+def _drawn_order(context: Context, rows: ast.expr, depth: int = 0) -> ast.AST | None:
     """What puts rows into an order that each rank draws for itself: on their only way, or in their own place."""
     rows = _in_the_same_order(context, rows)
     if isinstance(rows, ast.Call) and context.is_builtin(rows.func, "set", "sorted"):
@@ -277,7 +275,8 @@ def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
         parts = [o.node for o in context.values.origins(rows)]  # each rank has split off others, in any order
         calls = (c for c in parts if isinstance(c, ast.Call))
         return next((c for c in calls if _splits(context, c) and _is_drawn(context, c)), None)
-    for origin in context.values.origins(rows):
+    origins = context.values.origins(rows)
+    for origin in origins:
         made = origin.node
         chosen = made.slice if isinstance(made, ast.Subscript) else made
         if not isinstance(chosen, ast.expr) or isinstance(chosen, (ast.Slice, ast.Constant)):
@@ -285,6 +284,10 @@ def _drawn_order(context: Context, rows: ast.expr) -> ast.AST | None:
         for draw in context.values.calls(chosen) or ([chosen] if isinstance(chosen, ast.Call) else []):
             if _draws_an_order(context, draw) and _is_drawn(context, draw):
                 return draw
+    if len(origins) == 1 and not origins[0].path and origins[0].node is not rows and depth < _DEPTH:
+        made = origins[0].node  # also what a function gives: `return rows[:count].astype("float32")`
+        if isinstance(made, ast.expr) and _in_the_same_order(context, made) is not made:
+            return _drawn_order(context, made, depth + 1)
     if not isinstance(rows, ast.Name):
         return None
     for call in context.module.calls_of(*_IN_PLACE):
@@ -304,7 +307,13 @@ def _in_the_same_order(context: Context, rows: ast.expr) -> ast.expr:
                 rows = rows.value
             case ast.Attribute(attr="iloc" | "values"):
                 rows = rows.value
-            case ast.Call(func=ast.Attribute(value=inner, attr="to_numpy" | "reset_index" | "tolist")):
+            case ast.Call(func=ast.Attribute(value=inner, attr=method)) if (
+                method in _KEEPING and context.names.of(rows.func) is None
+            ):
+                rows = inner
+            case ast.Call(func=ast.Attribute(attr="fit_transform" | "transform"), args=[inner]) if (
+                context.values.callee(rows) is None
+            ):  # scikit-learn's scalers
                 rows = inner
             case ast.Call(args=[inner]) if context.is_builtin(rows.func, "list", "tuple"):
                 rows = inner

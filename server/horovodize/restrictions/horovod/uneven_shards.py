@@ -12,7 +12,7 @@ the rows before to a multiple of size(). Not where the script asks what is left 
 those of a `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch
 that rank 0 alone finds and doesn't send. On a `fit` to arrays of which rank 0 takes the rows before one, and the others
 those after it. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on one that
-nothing but whether a file is there decides, which may be another on another host.
+nothing but whether a file is there decides, or which the folder holds that the script saves to: another host may have others.
 
 In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all ranks,
 and on one that is given neither: it asks `torch.distributed`, which isn't started.
@@ -430,7 +430,8 @@ def _counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[ob
     for training in context.loops if context.facts.horovod.wrapped else ():
         if training.kind is LoopKind.SESSION and training.node in together:
             yield from _gone_through(context, training.node)
-    for update in context.sites.updates if context.facts.horovod.calls(*TAPES) else ():
+    averages = context.facts.horovod.calls(*TAPES) or any(c.trains for c in together.values())
+    for update in context.sites.updates if averages else ():
         if update.step_of is None:
             yield from _gone_through(context, update.call)
 
