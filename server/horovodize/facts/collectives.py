@@ -84,14 +84,23 @@ class Collectives:
                     continue
                 yield Collective(run.call, "training", trains=True)
 
-    def _commits(self) -> Iterator[Collective]:
-        """`state.commit()` of elastic training: with it, ranks agree on which of them there are."""
+    @cached_property
+    def _states(self) -> dict[ast.AST | None, str]:
+        """The functions under `@hvd.elastic.run`, and what they call the state that they are given."""
         elastic = [
             f
             for f in self.module.syntax.functions
             if any((self.module.names.of(d) or "").endswith("elastic.run") for d in f.decorator_list)
         ]
-        given: dict[ast.AST | None, str] = {f: f.args.args[0].arg for f in elastic if f.args.args}
+        return {f: f.args.args[0].arg for f in elastic if f.args.args}
+
+    def is_elastic_state(self, name: ast.Name) -> bool:
+        """Whether a name is the state that an elastic function is given, which is the same on all ranks."""
+        return self._states.get(self.module.syntax.function(name)) == name.id
+
+    def _commits(self) -> Iterator[Collective]:
+        """`state.commit()` of elastic training: with it, ranks agree on which of them there are."""
+        given = self._states
         for name in _COMMITTING if given else ():
             for node in self.module.loads.get(name):
                 call, around = self.module.syntax.parent.get(node), self.module.syntax.function(node)

@@ -109,6 +109,7 @@ _FROM_FOLDERS = ("flow_from_directory",)  # of generators of images
 _PIPELINES = "tensorflow.data."
 _GIVING_PATHS = ("joinpath", "resolve", "absolute", "expanduser", "with_name", "with_suffix")
 _DATA = ("tensorflow.keras.datasets.", "tensorflow.examples.tutorials.mnist.")
+_TFDS = "tensorflow_datasets."
 _ONCE = ("os.remove", "os.unlink", "os.rmdir", "shutil.rmtree")  # what is gone can't be removed
 _NOWHERE = ("os.devnull",)
 _OF_FOLDERS = (
@@ -171,6 +172,10 @@ class Deeds:
             yield Touch(call, Deed.FETCH, self._cache(call, name))
         elif name.startswith("torchvision.datasets."):
             yield from self._of_data_set(call)
+        elif name == _TFDS + "load":
+            # What rank 0 loads by itself, it loads for the others; what all load may be there.
+            first = self.facts.rank_tests.deciding(call) is not None
+            yield from self._prepared(call, Deed.FETCH if first else Deed.READ)
         elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
             yield from self._of_method(call, call.func)
 
@@ -179,6 +184,14 @@ class Deeds:
         root, asked = argument(call, "root", 0), self.download_asked(call)
         if root is not None and isinstance(asked, ast.Constant):
             yield Touch(call, Deed.FETCH if asked.value else Deed.READ, root)
+
+    def _prepared(self, call: ast.Call, deed: Deed) -> Iterator[Touch]:
+        """A data set of tensorflow_datasets, by its name or by the folder that it is kept in."""
+        name, folder = argument(call, "name", 0), argument(call, "data_dir")
+        if call.keywords and any(k.arg is None for k in call.keywords):
+            return
+        if folder is not None or name is not None:
+            yield Touch(call, deed, folder if folder is not None else name or "")
 
     def kept_by_callback(self, made: ast.Call) -> Iterator[Touch]:
         """The file that a callback of Keras keeps while a `fit` runs, to its end: `CSVLogger("log.csv")`."""
@@ -261,6 +274,11 @@ class Deeds:
             folder = argument(call, "directory", 0)
             if folder is not None:
                 yield Touch(call, Deed.READ, folder)
+        elif method == "download_and_prepare":
+            made = self.module.values.calls(receiver)
+            if len(made) == 1 and self.module.names.of(made[0].func) == _TFDS + "builder":
+                for touch in self._prepared(made[0], Deed.FETCH):
+                    yield Touch(call, touch.deed, touch.path)
         elif (path := self.kept_in(call)) is not None:
             yield Touch(call, Deed.WRITE, path, needs_folder=True)
         elif method in _OF_PATHS and self._is_path(receiver):

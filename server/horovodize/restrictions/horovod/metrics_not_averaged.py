@@ -7,9 +7,9 @@ after it.
 
 ## When it is reported
 On `EarlyStopping` and `ReduceLROnPlateau` in a list of callbacks that is seen whole, where `MetricAverageCallback` is missing
-or comes later, and the optimizer is wrapped. As information, on a `ModelCheckpoint` that keeps the best epoch only: what it
-takes for the best is so for the rows of its rank; and on a `NanTensorHook` that lets a rank end by its own loss, one step
-before the others.
+or comes later, and the optimizer is wrapped, or the tape in the model's own `train_step`. As information, on a
+`ModelCheckpoint` that keeps the best epoch only: what it takes for the best is so for the rows of its rank; and on a
+`NanTensorHook` that lets a rank end by its own loss, one step before the others.
 
 ## Quick fix
 Put `MetricAverageCallback` before it, where it stands in a list or is appended.
@@ -155,6 +155,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.callback_items import CallbackItem
+from horovodize.facts.horovod_use import TAPES
 from horovodize.facts.sources import AGREEING
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import before_item, keras, without_item
@@ -174,11 +175,15 @@ _AVERAGES = "MetricAverageCallback"
 
 
 def find(context: Context) -> Iterator[Violation]:
-    if not context.facts.horovod.wrapped:
+    use = context.facts.horovod
+    if not use.wrapped and not use.calls(*TAPES):
         return
-    yield from _stopped_by_nan(context)
+    if use.wrapped:
+        yield from _stopped_by_nan(context)
     reported = set()
     for fit in context.sites.fits:
+        if not use.wrapped and fit.call not in context.facts.collectives.all:
+            continue  # nothing of this one waits for other ranks
         items = context.facts.callback_items.of(fit.call)
         names = [{n.rsplit(".", 1)[-1] for n in context.facts.callback_items.classes(item)} for item in items]
         if not all(

@@ -7,7 +7,8 @@ at their next collective. Training is made of collectives.
 ## When it is reported
 On a collective, a wrapped tape, a `fit` of a model that is compiled with a wrapped optimizer, a train op of a wrapped
 optimizer that a session runs, and Horovod's own callbacks and hooks, where a test of the rank decides whether they are
-reached (an early `return` included), and those that answer otherwise do nothing of the kind. On rows for validation that a
+reached (an early `return` included), and those that answer otherwise do nothing of the kind; also on `hvd.join()` and on
+process sets that are added: also the ranks that aren't in a set have to add it. On rows for validation that a
 test of the rank gives to some of them, where `MetricAverageCallback` averages the metrics.
 
 ## Quick fix
@@ -58,7 +59,40 @@ callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.Me
 model.fit(x, y, callbacks=callbacks, validation_data=(u, v) if hvd.rank() == 0 else None)  # HVD313
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init(process_sets="dynamic")
+even = None
+if hvd.rank() % 2 == 0:
+    even = hvd.add_process_set([0, 2])  # HVD313
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init(process_sets="dynamic")
+even, odd = hvd.add_process_set([0, 2]), hvd.add_process_set([1, 3])
+mine = even if hvd.rank() % 2 == 0 else odd
+if hvd.rank() % 2 == 0:
+    print(hvd.allreduce(tf.constant(1.0), process_set=even))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+if hvd.rank() == 0:
+    hvd.join()
+else:
+    print(hvd.allreduce(tf.constant(1.0)))
+    hvd.join()
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -130,12 +164,14 @@ from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.syntax import argument, says_none
 
 _AVERAGES = "MetricAverageCallback"
+_ALSO = ("join", "add_process_set", "remove_process_set")  # which exchange nothing, but wait as well
 
 
 def find(context: Context) -> Iterator[Violation]:
     together = context.facts.collectives.all
-    everywhere: set[ast.AST] = {*together, *context.facts.horovod.calls("join")}
-    calls = [c.call for c in together.values()]
+    others = context.facts.horovod.calls(*_ALSO)
+    everywhere: set[ast.AST] = {*together, *others}
+    calls = [c.call for c in together.values()] + others
     found = {call: test for call in calls if (test := _test_of(context, call, everywhere)) is not None}
     yield from _validated_by_some(context)
     reported = set()
@@ -145,10 +181,11 @@ def find(context: Context) -> Iterator[Violation]:
         ):
             continue
         reported.add(test.test)
+        waits = together[call].words if call in together else f"`{context.names.last(call.func)}`"
         yield RESTRICTION.at(
             context,
             call,
-            f"not all ranks come here, and {together[call].words} waits for all of them: the job hangs; take it out of "
+            f"not all ranks come here, and {waits} waits for all of them: the job hangs; take it out of "
             "the test of the rank",
             related=[context.related(test.test, "ranks differ here")],
         )

@@ -9,7 +9,8 @@ On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivi
 that is the same on all ranks fixes how (NumPy's, in the sessions of TensorFlow 1); on pictures that Keras'
 `flow_from_directory` or `flow` gives a `fit` by such a seed, or unshuffled; and on arrays that a loop feeds a session or a
 step with, where all that chooses them is the same on all ranks and the script needs its rank for nothing but tests, texts
-and GPUs. On shares of size() that go by `local_rank()`, too: ranks of several hosts take the same one; and on
+and GPUs. On what the sessions of a graph take of the only data set that trains, and the input functions of Estimators, in
+the same way. On shares of size() that go by `local_rank()`, too: ranks of several hosts take the same one; and on
 `shard(hvd.size(), 0)`. As information, where such a loop's rate isn't scaled: each rank trains as one process would. Not
 where the data depend on the rank, are drawn, or come from anything that can't be followed.
 
@@ -308,6 +309,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import batches_alike, torch_training
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
+from horovodize.restrictions.horovod.rows_of_graphs import fed_to_graphs, is_held_alike
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -330,7 +332,7 @@ def find(context: Context) -> Iterator[Violation]:
     if use.of_torch:
         yield from torch_training.same_batches(context, RESTRICTION)
         return
-    if not use.calls(*WRAPPERS, *TAPES):
+    if not use.calls(*WRAPPERS, *TAPES) and not any(c.trains for c in context.facts.collectives.all.values()):
         return
     for site, data, by_fit in _fed(context):
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
@@ -431,6 +433,8 @@ def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
             data = gone_through(context, loop.iter) if isinstance(loop, ast.For) else None
             if data is not None and context.facts.feeding.kinds.pipelines.is_dataset(data):
                 yield update.call, data, False
+    for call, data in fed_to_graphs(context):
+        yield call, data, False
 
 
 def _made_of(context: Context, data: ast.expr) -> Iterator[ast.AST]:
@@ -485,7 +489,10 @@ def _is_same(context: Context, node: ast.AST) -> bool:
             if any(isinstance(context.values.callee(c), ast.ClassDef) for c in context.values.calls(node)):
                 return _is_of_seen_attribute(context, node)
             return context.holds_seen_attribute(node) or all(
-                b.kind != "parameter" or isinstance(b.statement, ast.Lambda) or context.values.passed(b)
+                b.kind != "parameter"
+                or isinstance(b.statement, ast.Lambda)
+                or context.values.passed(b)
+                or is_held_alike(context, b)
                 for b in bindings
             )
     if not isinstance(node, ast.Call):

@@ -42,7 +42,7 @@ def is_unordered(context: Context, e: ast.expr, depth: int = 0) -> bool:
         case ast.Set():
             return len({ast.unparse(x) for x in e.elts}) > 1 and all(_is_text(context, x) for x in e.elts)
         case ast.SetComp():
-            return _is_text(context, e.elt)
+            return _is_text(context, e.elt) or _are_taken(context, e, depth + 1)
         case ast.Call(args=[inner]) if context.is_builtin(e.func, *_SETS):
             return _gives_texts(context, inner, depth + 1)
         case ast.Call(args=[inner]) if context.is_builtin(e.func, *_KEEPING):
@@ -73,12 +73,14 @@ def _gives_texts(context: Context, e: ast.expr, depth: int) -> bool:
         case ast.List() | ast.Tuple() | ast.Set():
             return len({ast.unparse(x) for x in e.elts}) > 1 and all(_is_text(context, x) for x in e.elts)
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-            return _is_text(context, e.elt)
+            return _is_text(context, e.elt) or _are_taken(context, e, depth + 1)
         case ast.Call(args=[inner]) if context.is_builtin(e.func, *_SETS, *_KEEPING, "sorted"):
             return _gives_texts(context, inner, depth + 1)
         case ast.Call() if context.names.of(e.func) in _LISTING:
             return True
         case ast.Call(func=ast.Attribute(value=held, attr=method)) if context.names.of(e.func) is None:
+            if method == "split" and all(_is_text(context, a) for a in e.args) and not e.keywords:
+                return True  # what splits rows, `folds.split(x)`, is given some
             if method in _LINES:
                 return not _is_binary(context, held)
             return method == "read" and _is_read_as_text(context, held)
@@ -86,6 +88,16 @@ def _gives_texts(context: Context, e: ast.expr, depth: int) -> bool:
             made = _made(context, e)
             return made is not None and _gives_texts(context, made, depth + 1)
     return False
+
+
+def _are_taken(context: Context, e: ast.ListComp | ast.SetComp | ast.GeneratorExp, depth: int) -> bool:
+    """Whether a comprehension gives texts as it finds them: `word for line in lines for word in line.split()`."""
+    return isinstance(e.elt, ast.Name) and any(
+        isinstance(part.target, ast.Name)
+        and part.target.id == e.elt.id
+        and _gives_texts(context, part.iter, depth)
+        for part in e.generators
+    )
 
 
 def _is_text(context: Context, e: ast.expr) -> bool:

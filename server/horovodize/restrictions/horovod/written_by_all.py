@@ -422,7 +422,12 @@ def _is_same(context: Context, path: ast.expr) -> bool:
     nodes = list(context.values.depends([path], 300))
     if len(nodes) >= 300:
         return False
+    # The fields of an elastic state are the same on all ranks, whatever it is made with.
+    states = [n for n in nodes if isinstance(n, ast.Name) and context.facts.collectives.is_elastic_state(n)]
+    known = set(context.values.depends(states, 300)) if states else set()
     for node in nodes:
+        if node in known:
+            continue
         if isinstance(node, ast.Call) and not _is_text(context, node):
             return False
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

@@ -1,0 +1,51 @@
+"""Which data graphs of TensorFlow 1 are trained on: what sessions take of iterators, Estimators of input functions (HVD320)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.facts.answers import Uniform
+from horovodize.restrictions.context import Context
+from horovodize.summary import LoopKind
+from horovodize.summary.binding import Binding
+from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+
+
+def fed_to_graphs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """What trains, and its data: Estimators, and sessions where only one data set is gone through for that."""
+    if not context.sites.graph_minimizes:
+        return
+    feeding, estimators = context.facts.feeding, context.sites.read_estimators
+    for training in estimators.trainings:
+        inputs = estimators.inputs(training, feeding.kinds.pipelines)
+        # What a function of the script gives is made in there, and that is among them.
+        given = [d for i in inputs for d in i.datasets if not _is_given_by_function(context, d)]
+        if len(inputs) == 1 and len(given) == 1:
+            yield training.call, given[0]
+    taken = feeding.graph_iterators.trained_on
+    sessions = [loop for loop in context.loops if loop.kind in (LoopKind.SESSION, LoopKind.MONITORED_SESSION)]
+    if len(taken) == 1 and len(sessions) == 1 and isinstance(sessions[0].node, ast.Call):
+        yield sessions[0].node, taken[0]
+
+
+def _is_given_by_function(context: Context, data: ast.expr) -> bool:
+    return isinstance(data, ast.Call) and isinstance(context.values.callee(data), FUNCTIONS)
+
+
+def is_held_alike(context: Context, b: Binding) -> bool:
+    """Whether a parameter is the same on every rank by what `functools.partial(input_fn, files)` holds ready for it."""
+    function = b.statement
+    held = [
+        call
+        for call in context.module.calls_of("functools.partial")
+        if call.args and any(o.node is function for o in context.values.origins(call.args[0]))
+    ]
+    if not isinstance(function, FUNCTIONS) or not held or context.syntax.method_class(function) is not None:
+        return False
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    given = [argument(call, b.name, names.index(b.name) + 1 if b.name in names else None) for call in held]
+    return all(
+        e is not None and isinstance(context.facts.uniform.of(e), Uniform) and not has_unpacking(call)
+        for e, call in zip(given, held, strict=True)
+    )
