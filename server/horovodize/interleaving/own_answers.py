@@ -9,6 +9,7 @@ from enum import Enum
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING, WHETHER_THERE, Source
+from horovodize.interleaving.counted import made_of_numbers
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.summary.syntax import argument
 
@@ -251,7 +252,9 @@ class OwnAnswers:
             return True
         # How many rows there were decides how often something was counted, but that may be the same: values alone count.
         return any(
-            isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
+            isinstance(r, Varies) and self._divides(r)
+            for part in made_of_numbers(self.facts, e)
+            for r in self.facts.uniform.of_values.reasons(part)
         )
 
     def _is_dealt_apart(self, e: ast.expr) -> bool:

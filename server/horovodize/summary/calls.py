@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -375,7 +376,17 @@ class CallGraph:
         if index is not None and 0 <= index < len(given):
             if not any(isinstance(a, ast.Starred) for a in given[: index + 1]):
                 return given[index]
-        return None
+        return self._from_the_end(given, function, name) if not held and not call.keywords else None
+
+    def _from_the_end(self, given: list[ast.expr], function: ast.AST, name: str) -> ast.expr | None:
+        """What stands behind a sequence that is unpacked, `step(*batch, first)`: where all parameters must be passed, it goes
+        to the last ones."""
+        a = function.args if isinstance(function, CALLABLES) else None
+        if a is None or a.vararg is not None or a.defaults:
+            return None
+        behind = list(itertools.takewhile(lambda e: not isinstance(e, ast.Starred), reversed(given)))
+        names = [p.arg for p in reversed([*a.posonlyargs, *a.args])]
+        return dict(zip(names, behind, strict=False)).get(name) if len(behind) < len(given) else None
 
     def _held(self, call: ast.Call, function: ast.AST) -> list[ast.Call]:
         """The `functools.partial(…)` through which a call runs a function, the outermost first."""

@@ -24,7 +24,7 @@ def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
     """Where a step is given the same batch on every rank, and that batch. Not where the rank may divide it later."""
     if not all(_decides_no_rows(context, read, _DEPTH) for read in _ranks(context)):
         return
-    trained = {fit.call for fit in context.sites.fits}
+    trained = {fit.call for fit in context.sites.fits if fit.method != "train_on_batch"}
     for loop in context.loops:
         site = loop.node
         if (
@@ -69,10 +69,34 @@ def of_local_ranks(context: Context) -> Iterator[ast.expr]:
     )
     parts = (n.slice for n in context.syntax.every(ast.Subscript) if isinstance(n, ast.Subscript))
     strides = ((at.step, at.lower) for at in parts if isinstance(at, ast.Slice))
+    yield from _local_blocks(context)
     for number, index in (*shards, *strides):
         if number is not None and index is not None and _is_of_all_ranks(context, number):
             if _is_only(context, index, "local_rank"):
                 yield index
+
+
+def _local_blocks(context: Context) -> Iterator[ast.expr]:
+    """The same of blocks: `rows[hvd.local_rank() * n : (hvd.local_rank() + 1) * n]`, of n rows that all ranks share."""
+    use = context.facts.horovod
+    for node in context.syntax.every(ast.Subscript):
+        part = node.slice
+        if (
+            not isinstance(part, ast.Slice)
+            or part.step is not None
+            or part.lower is None
+            or part.upper is None
+        ):
+            continue
+        bounds = (part.lower, part.upper)
+        if not all(
+            use.depends_on(b, "local_rank", limit=60) and use.depends_on(b, "size", limit=60) for b in bounds
+        ):
+            continue
+        if any(use.depends_on(b, "rank", "local_size", "cross_rank", "cross_size", limit=60) for b in bounds):
+            continue
+        read = next((n for n in ast.walk(part.lower) if use.is_call(n, "local_rank")), None)
+        yield read if isinstance(read, ast.expr) else part.lower
 
 
 def of_one_share(context: Context) -> Iterator[ast.expr]:

@@ -65,4 +65,14 @@ def is_cut(context: Context, dealt: ast.expr) -> bool:
     else:
         assert isinstance(dealt, ast.Subscript)
         whole = dealt.value
-    return use.depends_on(whole, "size", "local_size", limit=300)
+    return _is_made_of_size(context, whole)
+
+
+def _is_made_of_size(context: Context, whole: ast.expr) -> bool:
+    """Whether the number of ranks is in a value, but not by way of an elastic state, which holds an optimizer."""
+    nodes = list(context.values.depends([whole], _LIMIT))
+    states = [n for n in nodes if isinstance(n, ast.Name) and context.facts.collectives.is_elastic_state(n)]
+    if not states:
+        return context.facts.horovod.depends_on(whole, "size", "local_size", limit=_LIMIT)
+    of_states = set(context.values.depends(states, _LIMIT))
+    return any(context.facts.horovod.is_call(n, "size", "local_size") for n in nodes if n not in of_states)

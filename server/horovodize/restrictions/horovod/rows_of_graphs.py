@@ -1,4 +1,4 @@
-"""Which data graphs of TensorFlow 1 are trained on: what sessions take of iterators, Estimators of input functions (HVD320)."""
+"""Which data is trained on by way of iterators or functions: in sessions, Estimators, `next(batches)` (HVD320, HVD321)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
+
+_ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
 def fed_to_graphs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -49,3 +51,38 @@ def is_held_alike(context: Context, b: Binding) -> bool:
         e is not None and isinstance(context.facts.uniform.of(e), Uniform) and not has_unpacking(call)
         for e, call in zip(given, held, strict=True)
     )
+
+
+def asked_of(context: Context, batch: ast.AST) -> Iterator[ast.expr]:
+    """The data sets of the iterators that a batch is asked of: `next(batches)`, `iterator.get_next()`."""
+    for call in (n for n in ast.walk(batch) if isinstance(n, ast.Call)):
+        of = (
+            call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "get_next" else None
+        )
+        if context.is_builtin(call.func, "next") and call.args:
+            of = call.args[0]
+        for made in context.values.calls(of) if of is not None else ():
+            if made.args and (
+                context.is_builtin(made.func, "iter") or context.names.last(made.func) in _ITERATORS
+            ):
+                yield made.args[0]
+            elif context.facts.feeding.kinds.pipelines.is_dataset(made):
+                yield made  # what a function gives that made it: `batches = iter(read("train"))`
+
+
+def is_mixed_in_place(context: Context, nodes: list[ast.AST]) -> bool:
+    """Whether rows among these are put into an order that a rank may draw for itself, in their own place: `shuffle(names)`."""
+    texts = {context.text(n) for n in nodes if isinstance(n, (ast.Name, ast.Attribute))}
+    draws = context.facts.uniform.draws
+    for call in (c for c in context.syntax.calls if context.names.last(c.func) == "shuffle"):
+        if len(call.args) != 1 or call.keywords or context.text(call.args[0]) not in texts:
+            continue
+        name = context.names.of(call.func) or ""
+        if name:
+            if not draws.is_fixed(call, name):
+                return True
+        elif isinstance(call.func, ast.Attribute):
+            made = context.values.calls(call.func.value)
+            if not made or not all(len(c.args) == 1 and isinstance(c.args[0], ast.Constant) for c in made):
+                return True
+    return False

@@ -309,7 +309,12 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import batches_alike, torch_training
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
-from horovodize.restrictions.horovod.rows_of_graphs import fed_to_graphs, is_held_alike
+from horovodize.restrictions.horovod.rows_of_graphs import (
+    asked_of,
+    fed_to_graphs,
+    is_held_alike,
+    is_mixed_in_place,
+)
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -321,6 +326,7 @@ _SEEDS = (
     "tensorflow.compat.v1.set_random_seed",
     "tensorflow.compat.v1.random.set_random_seed",
 )
+_LISTING = ("glob.", "os.path.", "json.", "argparse.", "pathlib.")
 _OF_LIBRARIES = ("tensorflow.", "numpy.", "tensorflow_datasets.")
 _DRAWN = re.compile(r"rand|shard|sample|normal|uniform|permut|choice|generator|augment|dropout", re.I)
 _ALIKE = ("size", "local_size", "broadcast_object", "broadcast", "allreduce", "allgather_object")
@@ -339,6 +345,8 @@ def find(context: Context) -> Iterator[Violation]:
             continue
         nodes = list(_made_of(context, data))
         if len(nodes) >= _LIMIT or not all(_is_same(context, node) for node in nodes):
+            continue
+        if is_mixed_in_place(context, nodes):
             continue
         seeded = _is_seeded(context)
         if not all(_is_seeded_shuffle(call, seeded) for call in _shuffles(context, nodes)):
@@ -431,6 +439,12 @@ def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
             ways = context.ways(update.call)
             loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
             data = gone_through(context, loop.iter) if isinstance(loop, ast.For) else None
+            if (
+                isinstance(loop, ast.For)
+                and context.names.last(getattr(loop.iter, "func", loop.iter)) == "range"
+            ):
+                asked = [d for e in context.facts.steps.of(update.call).batches for d in asked_of(context, e)]
+                data = asked[0] if len(asked) == 1 else None
             if data is not None and context.facts.feeding.kinds.pipelines.is_dataset(data):
                 yield update.call, data, False
     for call, data in fed_to_graphs(context):
@@ -487,7 +501,7 @@ def _is_same(context: Context, node: ast.AST) -> bool:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             bindings = context.scopes.reaching(node)
             if any(isinstance(context.values.callee(c), ast.ClassDef) for c in context.values.calls(node)):
-                return _is_of_seen_attribute(context, node)
+                return _is_of_seen_attribute(context, node) or _is_alike_object(context, node)
             return context.holds_seen_attribute(node) or all(
                 b.kind != "parameter"
                 or isinstance(b.statement, ast.Lambda)
@@ -499,7 +513,8 @@ def _is_same(context: Context, node: ast.AST) -> bool:
         return True
     name = context.names.of(node.func) or ""
     if name:
-        return name.startswith(_OF_LIBRARIES) or context.facts.horovod.is_call(node, *_ALIKE)
+        known = name.startswith(_OF_LIBRARIES) or context.facts.horovod.is_call(node, *_ALIKE)
+        return known or (name.startswith(_LISTING) and isinstance(context.facts.uniform.of(node), Uniform))
     if isinstance(node.func, ast.Attribute):  # of a dataset, or an array
         return context.values.callee(node) is None
     if isinstance(context.values.callee(node), FUNCTIONS):
@@ -507,10 +522,21 @@ def _is_same(context: Context, node: ast.AST) -> bool:
     if isinstance(
         context.values.callee(node), ast.ClassDef
     ):  # `Data().rows`, or `data = Data()`: its name is asked, too
-        return _is_of_seen_attribute(context, node) or isinstance(context.syntax.parent[node], ast.Assign)
+        around = context.syntax.parent[node]
+        is_handed = isinstance(around, ast.Call) and isinstance(context.values.callee(around), FUNCTIONS)
+        return _is_of_seen_attribute(context, node) or isinstance(around, ast.Assign) or is_handed
     return context.is_builtin(
         node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple", "sorted"
     )
+
+
+def _is_alike_object(context: Context, name: ast.Name) -> bool:
+    """Whether of an object of the script's own something is asked that is the same on every rank, as of a dataclass; or it is
+    handed to a function of the script, where that is asked of it."""
+    whole = context.syntax.parent.get(name)
+    if isinstance(whole, ast.Call) and name in whole.args:
+        return isinstance(context.values.callee(whole), FUNCTIONS)
+    return isinstance(whole, ast.Attribute) and isinstance(context.facts.uniform.of(whole), Uniform)
 
 
 def _given_generator(context: Context, node: ast.AST) -> bool | None:

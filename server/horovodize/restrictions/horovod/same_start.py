@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.sent_weights import is_left
+from horovodize.restrictions.horovod.sent_weights import is_left, trained_model
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
@@ -16,6 +16,7 @@ _SAME = re.compile(
 )
 _LOADS = re.compile(r"load|restore|set_weights|assign")
 _OF_ARRAYS = ("tensorflow.random.", "tensorflow.compat.v1.random", "numpy.random.")
+_BEHIND = 200
 _VALUES = (
     "broadcast",
     "broadcast_object",
@@ -52,6 +53,8 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
         return False
     if not _LOADS.search(context.names.last(node)):
         return True
+    if _sets_another(context, node):
+        return False
     return tests.deciding(node) is None and not _comes_last(context, node)
 
 
@@ -90,6 +93,30 @@ def _is_asked_of_nobody(context: Context, node: ast.expr) -> bool:
         return False
     texts = (n for n in context.syntax.every(ast.Constant) if isinstance(n, ast.Constant))
     return not any(n.value == function.name for n in texts)
+
+
+def _sets_another(context: Context, node: ast.expr) -> bool:
+    """Whether what is set or loaded is surely none of what is trained: a variable that isn't trainable, or the weights of
+    another model, such as a teacher's."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    made = context.values.calls(node.value)
+    if node.attr == "assign":
+        return bool(made) and all(_isnt_trained(argument(c, "trainable", 1)) for c in made)
+    if node.attr != "load_weights" or len(made) != 1 or context.sites.fits:
+        return False
+    trained = [trained_model(context, update) for update in context.sites.updates]
+    calls = [context.values.calls(model) if model is not None else [] for model in trained]
+    if not calls or any(len(each) != 1 for each in calls):
+        return False
+    of_trained = {c for each in calls for c in context.values.depends(each, _BEHIND)}
+    return made[0] not in of_trained and not of_trained & {
+        c for c in context.values.depends(made, _BEHIND) if c in {each[0] for each in calls}
+    }
+
+
+def _isnt_trained(trainable: ast.expr | None) -> bool:
+    return isinstance(trainable, ast.Constant) and trainable.value is False
 
 
 def _comes_last(context: Context, node: ast.expr) -> bool:

@@ -7,7 +7,8 @@ never comes.
 
 ## When it is reported
 On `decay_steps` and `boundaries` of a schedule that are made without size(), where the script divides by size() the steps of an
-epoch of a `fit`, the turns of a loop (`take(n // hvd.size())`, or a `range` of them) or the steps of a `StopAtStepHook`.
+epoch of a `fit`, the turns of a loop (`take(n // hvd.size())`, or a `range` of them), the steps of a `StopAtStepHook` or of
+an Estimator.
 
 ## Quick fix
 Divide the number by `size()`.
@@ -161,6 +162,11 @@ def find(context: Context) -> Iterator[Violation]:
         *(steps for fit in context.sites.fits if (steps := _divided_steps(context, fit.call)) is not None),
         *_divided_turns(context),
         *(steps for steps in of_hooks(context) if use.factor(steps) == -1),
+        *(
+            steps
+            for training in context.sites.read_estimators.trainings
+            if (steps := training.steps or training.max_steps) is not None and use.factor(steps) == -1
+        ),
     ]
     if not divided:
         return

@@ -116,7 +116,7 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
     parts = set(context.values.depends([*sent], _LIMIT))
     told = set[str]()
     for update in context.sites.updates:
-        model = _trained(context, update)
+        model = trained_model(context, update)
         made = context.values.calls(model) if model is not None else []
         if model is None or len(made) != 1 or made[0] in sent | parts or context.text(model) in told:
             continue
@@ -169,7 +169,7 @@ def _is_optimizer(context: Context, e: ast.expr) -> bool:
     )
 
 
-def _trained(context: Context, update: Update) -> ast.Name | None:
+def trained_model(context: Context, update: Update) -> ast.Name | None:
     """The model whose weights an update changes, and no other's: `zip(gradients, model.trainable_variables)`."""
     pairs = argument(update.call, "grads_and_vars", 0)
     if not isinstance(pairs, ast.Call) or not context.is_builtin(pairs.func, "zip") or len(pairs.args) != 2:

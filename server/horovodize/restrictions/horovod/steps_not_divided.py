@@ -155,6 +155,7 @@ from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
+from horovodize.restrictions.horovod.rows_of_graphs import asked_of
 from horovodize.restrictions.horovod.same_batches import gone_through
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
@@ -195,7 +196,6 @@ _LIBRARIES = (
     "sklearn.",
     "pathlib.",
 )
-_ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -226,23 +226,8 @@ def _is_endless_loop(context: Context, step: ast.Call, loop: ast.AST) -> bool:
     assert isinstance(loop, ast.For)
     if not (isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range")):
         return is_endless_after(pipelines, step, gone_through(context, loop.iter))
-    made = [c for e in context.facts.steps.of(step).batches for c in _asked(context, e)]
+    made = [c for e in context.facts.steps.of(step).batches for c in asked_of(context, e)]
     return bool(made) and all(is_endless_after(pipelines, step, data) for data in made)
-
-
-def _asked(context: Context, batch: ast.AST) -> Iterator[ast.expr]:
-    """The data sets of the iterators that a batch is asked of: `next(batches)`, `iterator.get_next()`."""
-    for call in (n for n in ast.walk(batch) if isinstance(n, ast.Call)):
-        of = (
-            call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "get_next" else None
-        )
-        if context.is_builtin(call.func, "next") and call.args:
-            of = call.args[0]
-        for made in context.values.calls(of) if of is not None else ():
-            if made.args and (
-                context.is_builtin(made.func, "iter") or context.names.last(made.func) in _ITERATORS
-            ):
-                yield made.args[0]
 
 
 def _hooks(context: Context) -> Iterator[Violation]:

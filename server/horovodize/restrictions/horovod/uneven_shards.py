@@ -5,14 +5,15 @@ What is divided by `shard`, or by a slice of a stride, leaves some ranks with on
 rows more. Who has more batches waits for the others in its last steps: the job hangs, or ends with an error.
 
 ## When it is reported
-On a `fit`, or a loop around a wrapped tape or a session's train op, that goes through all that its rank was dealt by
-`shard(hvd.size(), hvd.rank())` or `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of steps and nothing cuts
-the rows before to a multiple of size(). Not where the script asks what is left by a division by size(), or calls
-`hvd.join()`. A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`,
-those of a `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch
-that rank 0 alone finds and doesn't send. On a `fit` to arrays of which rank 0 takes the rows before one, and the others
-those after it. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on one that
-nothing but whether a file is there decides, or which the folder holds that the script saves to: another host may have others.
+On a `fit`, the training of an Estimator, or a loop around a wrapped tape or a session's train op, that goes through all that
+its rank was dealt by `shard(hvd.size(), hvd.rank())` or `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of
+steps and nothing cuts the rows before to a multiple of size(). Not where the script asks what is left by a division by size(),
+or calls `hvd.join()`. A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`,
+`initial_epoch`, those of a `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a
+first epoch that rank 0 alone finds and doesn't send. On a `fit` to arrays of which rank 0 takes the rows before one, and the
+others those after it. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on one
+that nothing but whether a file is there decides, or which the folder holds that the script saves to: another host may have
+others.
 
 In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all ranks,
 and on one that is given neither: it asks `torch.distributed`, which isn't started.
@@ -220,7 +221,7 @@ from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
-from horovodize.summary.syntax import LOOPS, argument, has_unpacking
+from horovodize.summary.syntax import LOOPS, argument, has_unpacking, says_none
 
 _BOUNDING = ("take", "islice", "repeat", "cycle")
 _FITS = ("fit", "fit_generator")
@@ -427,6 +428,7 @@ def _counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[ob
             yield fit.call, steps, uniform.reasons(steps)
         elif data is not None and not _is_bounded(context, data):
             yield fit.call, data, [*uniform.number_reasons(data), *_of_sequence(context, data)]
+    yield from _of_estimators(context)
     for training in context.loops if context.facts.horovod.wrapped else ():
         if training.kind is LoopKind.SESSION and training.node in together:
             yield from _gone_through(context, training.node)
@@ -434,6 +436,27 @@ def _counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[ob
     for update in context.sites.updates if averages else ():
         if update.step_of is None:
             yield from _gone_through(context, update.call)
+
+
+def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
+    """The same of Estimators that train until their rows end."""
+    estimators, uniform = context.sites.read_estimators, context.facts.uniform
+    for trained in estimators.trainings if context.facts.horovod.wrapped else ():
+        inputs = estimators.inputs(trained, context.facts.feeding.kinds.pipelines)
+        ends = trained.steps is None and trained.max_steps is None and not has_unpacking(trained.call)
+        given = inputs[0].datasets if ends and len(inputs) == 1 else ()
+        for data in given if len(given) == 1 else ():
+            if not any(
+                isinstance(n, ast.Call) and (context.names.last(n.func) == "take" or _is_endless(context, n))
+                for n in context.values.depends([data], _LIMIT)
+            ):
+                yield trained.call, data, uniform.number_reasons(data)
+
+
+def _is_endless(context: Context, call: ast.Call) -> bool:
+    """`rows.repeat()`"""
+    count = argument(call, "count", 0)
+    return context.names.last(call.func) == "repeat" and (count is None or says_none(count))
 
 
 def _gone_through(context: Context, site: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:

@@ -6,8 +6,9 @@ so given the rate of one process, it takes back the scaling of the optimizer, fo
 
 ## When it is reported
 On a constant `initial_lr` of `LearningRateWarmupCallback` or `LearningRateScheduleCallback` where the wrapped optimizer's rate
-is multiplied by size(), and on a `LearningRateScheduler` whose function, or object, gives rates without size() there. Also, as
-information and once in a file, on one without `initial_lr`: Horovod requires it since 0.21.
+is multiplied by size(), and on a `LearningRateScheduler` whose function, or object, gives rates without size() there; on the
+same of a callback of the script's own that sets the rate. Also, as information and once in a file, on one without
+`initial_lr`: Horovod requires it since 0.21.
 
 ## Quick fix
 Multiply `initial_lr` by `size()`, where it is what the optimizer's rate is without.
@@ -74,12 +75,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.interleaving.changes import Changes
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.mending import times_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary.syntax import argument, has_unpacking
+
+_LIMIT = 200
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -104,6 +108,14 @@ def find(context: Context) -> Iterator[Violation]:
                 "this sets rates of one process, and takes back the scaling of the optimizer: multiply them by `hvd.size()`",
                 related=[context.related(rates[0], "a rate"), context.related(scaled[0], "the scaled rate")],
             )
+    for node, rate in _set_by_callbacks(context) if scaled else ():
+        if _is_of_one_process(context, rate) and not _goes_by_rate(context, rate):
+            yield RESTRICTION.at(
+                context,
+                node,
+                "this sets rates of one process, and takes back the scaling of the optimizer: multiply them by `hvd.size()`",
+                related=[context.related(scaled[0], "the scaled rate")],
+            )
     for call in calls:
         initial = argument(call, "initial_lr", 0)
         if initial is not None and scaled and use.factor(initial) == 0:
@@ -114,6 +126,27 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(scaled[0], "the scaled rate")],
                 fixes=[_fix(context, initial, scaled)],
             )
+
+
+def _set_by_callbacks(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Where callbacks of the script's own set the rate in a `fit`, and to what."""
+    changes = Changes(context.facts)
+    for call in context.syntax.calls:
+        if context.facts.hooks.around(call) is not None and call.args and changes.of(call) == "rate":
+            yield call, call.args[-1]
+    for s in context.syntax.every(ast.Assign):
+        if context.facts.hooks.around(s) is not None and changes.of_assignment(s) == "rate":
+            yield s, s.value
+
+
+def _goes_by_rate(context: Context, rate: ast.expr) -> bool:
+    """Whether a rate is made of the one before, which is scaled: `get_value(optimizer.lr) * 0.5`."""
+    behind = context.values.depends([rate], _LIMIT)
+    return any(
+        (isinstance(n, ast.Attribute) and n.attr in ("lr", "learning_rate", "optimizer"))
+        or (isinstance(n, ast.Call) and context.names.last(n.func) in ("get_value", "get", "numpy"))
+        for n in behind
+    )
 
 
 def _is_of_one_process(context: Context, rate: ast.expr) -> bool:
