@@ -314,3 +314,196 @@ for i in range(1000 // hvd.size()):
 )
 def test_names_that_are_read_and_mixed_in_their_place(mix: str, take: str, found: str) -> None:
     assert codes(changed(NAMES, ("MIX", mix), ("TAKE", take))) & {"HVD320"} == ({found} if found else set())
+
+
+PIPELINE = """\
+import signal
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+
+class Ranks:
+    def __init__(self):
+        hvd.init()
+        self.rank, self.size = hvd.rank(), hvd.size()
+
+
+ranks = Ranks()
+
+
+def rows(training):
+    data = tf.data.Dataset.from_tensor_slices(tf.ones([99, 4]))
+    if TEST:
+        data = data.shuffle(99)
+    data = data.map(lambda x: (x, x[:1]))
+    return data.shard(ranks.size, hvd.rank()).repeat().batch(8)
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(rows(True), steps_per_epoch=100 // hvd.size(), callbacks=callbacks)
+print(model.evaluate(rows(OTHER), steps=9))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "other", "found"),
+    [
+        ("training", "False", True),
+        ("not training", "True", False),  # never
+        ("hvd.size() == 1", "False", False),
+    ],
+)
+def test_rows_that_are_shuffled_before_they_are_divided_where_they_train(
+    test: str, other: str, found: bool
+) -> None:
+    assert ("HVD319" in codes(changed(PIPELINE, ("TEST", test), ("OTHER", other)))) == found
+
+
+KEPT = """\
+import datetime
+import json
+import os
+import signal
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+
+class Ranks:
+    def __init__(self):
+        hvd.init()
+        self.rank, self.size = hvd.rank(), hvd.size()
+
+
+ranks = Ranks()
+stopped = False
+
+
+def stop(*_):
+    global stopped
+    stopped = True
+
+
+signal.signal(signal.SIGTERM, stop)
+x = np.load("x.npy")
+PART
+rows = tf.data.Dataset.from_tensor_slices((x, x)).shuffle(99).batch(8, drop_remainder=True)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+name = NAME
+for epoch in range(9):
+    for a, b in rows:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(a) - b) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if STOP:
+        break
+with open(os.path.join(name, "loss.json"), "w") as file:
+    json.dump(float(loss), file)
+"""
+EVEN_PART = "x = x[: len(x) // ranks.size * ranks.size][ranks.rank :: ranks.size]"
+NOW = "datetime.datetime.now().strftime('%d')"
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "stop", "found"),
+    [
+        (EVEN_PART, "str(hvd.rank())", "any(hvd.allgather_object(stopped))", set()),
+        (
+            EVEN_PART,
+            f"hvd.broadcast_object({NOW}, root_rank=0)",
+            "any(hvd.allgather_object(stopped))",
+            {"HVD314"},
+        ),
+        (EVEN_PART, NOW, "any(hvd.allgather_object(stopped))", set()),
+        (EVEN_PART, "str(hvd.rank())", "stopped", {"HVD331"}),
+        ("x = x[ranks.rank :: ranks.size]", "str(hvd.rank())", "False", {"HVD323"}),
+    ],
+)
+def test_ranks_that_an_object_keeps_and_names_that_rank_0_sends(
+    part: str, name: str, stop: str, found: set[str]
+) -> None:
+    text = changed(KEPT, ("PART", part), ("NAME", name), ("STOP", stop))
+    assert codes(text) & {"HVD314", "HVD331", "HVD323"} == found
+
+
+SPLIT = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+x = np.load("x.npy")
+mine = np.split(x, NUMBER)[INDEX]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(mine, mine, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "index", "found"),
+    [
+        ("hvd.size()", "hvd.local_rank()", True),
+        ("hvd.size()", "hvd.rank()", False),
+        ("hvd.local_size()", "hvd.local_rank()", False),
+    ],
+)
+def test_parts_that_are_taken_by_the_local_rank(number: str, index: str, found: bool) -> None:
+    assert ("HVD320" in codes(changed(SPLIT, ("NUMBER", number), ("INDEX", index)))) == found
+
+
+HOOK = """\
+import time
+import random
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+BEGAN = time.time()
+
+
+class Stop(tf.train.SessionRunHook):
+    def __init__(self):
+        self.steps = 0
+
+    def after_run(self, context, values):
+        self.steps += 1
+        if TEST:
+            context.request_stop()
+
+
+def model_fn(features, labels, mode):
+    loss = tf.reduce_mean(tf.layers.dense(features, 1) ** 2)
+    train_op = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01)).minimize(loss, tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+hvd.init()
+estimator = tf.estimator.Estimator(model_fn)
+hooks = [hvd.BroadcastGlobalVariablesHook(0)]
+GIVEN
+estimator.train(lambda: tf.data.Dataset.from_tensors(tf.ones([8, 4])).repeat(), hooks=hooks, steps=900 // hvd.size())
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "found"),
+    [
+        ("time.time() - BEGAN > 3600", "hooks.append(Stop())", True),
+        ("self.steps > 9 and time.time() - BEGAN > 3600", "hooks.append(Stop())", True),
+        ("random.random() > 0.9", "hooks.append(Stop())", True),
+        ("self.steps > 9", "hooks.append(Stop())", False),
+        (
+            "time.time() - BEGAN > 3600",
+            "hooks += [Stop()] if hvd.rank() == 9 else []",
+            False,
+        ),  # another finding
+    ],
+)
+def test_a_hook_that_stops_one_rank(test: str, given: str, found: bool) -> None:
+    text = changed(HOOK, ("TEST", test), ("GIVEN", given))
+    assert ("HVD331" in codes(text)) == found

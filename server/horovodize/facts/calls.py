@@ -404,6 +404,8 @@ class Calls:
         if func.attr == "cardinality" and not call.args:
             step.ask(func.value, (), size=True)
             return
+        if item.size and func.attr == "repeat" and not call.args and not call.keywords:
+            return  # a data set without an end, on every rank
         shared = equal_shares.of(call) if item.size else None
         if shared is not None:
             step.ask(shared, (), size=True)

@@ -13,7 +13,7 @@ from horovodize.interleaving.counted import made_of_numbers
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.summary.syntax import argument
 
-_OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME)
+_OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME, Source.SIGNAL)
 _RANKS = ("rank", "local_rank", "cross_rank")
 _ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
 _LISTING = (

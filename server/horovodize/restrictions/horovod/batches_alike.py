@@ -70,6 +70,7 @@ def of_local_ranks(context: Context) -> Iterator[ast.expr]:
     parts = (n.slice for n in context.syntax.every(ast.Subscript) if isinstance(n, ast.Subscript))
     strides = ((at.step, at.lower) for at in parts if isinstance(at, ast.Slice))
     yield from _local_blocks(context)
+    yield from _parts_of_local_ranks(context)
     for number, index in (*shards, *strides):
         if number is not None and index is not None and _is_of_all_ranks(context, number):
             if _is_only(context, index, "local_rank"):
@@ -97,6 +98,20 @@ def _local_blocks(context: Context) -> Iterator[ast.expr]:
             continue
         read = next((n for n in ast.walk(part.lower) if use.is_call(n, "local_rank")), None)
         yield read if isinstance(read, ast.expr) else part.lower
+
+
+def _parts_of_local_ranks(context: Context) -> Iterator[ast.expr]:
+    """The same of `np.split(rows, hvd.size())[hvd.local_rank()]`."""
+    for node in context.syntax.every(ast.Subscript):
+        made = context.values.calls(node.value)
+        if len(made) == 1 and context.names.of(made[0].func) in ("numpy.array_split", "numpy.split"):
+            number = argument(made[0], "indices_or_sections", 1)
+            if (
+                number is not None
+                and _is_of_all_ranks(context, number)
+                and _is_only(context, node.slice, "local_rank")
+            ):
+                yield node.slice
 
 
 def of_one_share(context: Context) -> Iterator[ast.expr]:

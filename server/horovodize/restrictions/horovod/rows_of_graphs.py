@@ -27,7 +27,7 @@ def fed_to_graphs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             yield training.call, given[0]
     taken = feeding.graph_iterators.trained_on
     sessions = [loop for loop in context.loops if loop.kind in (LoopKind.SESSION, LoopKind.MONITORED_SESSION)]
-    if len(taken) == 1 and len(sessions) == 1 and isinstance(sessions[0].node, ast.Call):
+    if len(taken) == 1 and sessions and isinstance(sessions[0].node, ast.Call):
         yield sessions[0].node, taken[0]
 
 

@@ -169,6 +169,8 @@ def find(context: Context) -> Iterator[Violation]:
         number, index = argument(call, "num_shards", 0), argument(call, "index", 1)
         if number is None or index is None or not use.depends_on(index, "rank", limit=60):
             continue
+        if context.facts.never_run.is_at(call):
+            continue
         if _is_made_of_a_set(context, call):
             yield RESTRICTION.at(context, call, _OF_A_SET)
             continue
@@ -350,19 +352,27 @@ def _is_drawn(context: Context, call: ast.Call) -> bool:
 
 
 def _shuffled_before(context: Context, shard: ast.Call) -> ast.Call | None:
-    """What shuffles without a seed before a pipeline is divided, on its only way: the pipeline, or the rows it is made of."""
-    call: ast.Call | None = shard
-    for _ in range(_DEPTH):
-        if call is None or not isinstance(call.func, ast.Attribute):
-            return None
+    """What shuffles without a seed before a pipeline is divided, the pipeline or the rows it is made of: on its only way, or on
+    one of several that the number of ranks doesn't decide (`if training: rows = rows.shuffle(n)`)."""
+    todo, seen = [shard], set[ast.Call]()
+    while todo and len(seen) < _DEPTH:
+        call = todo.pop()
+        if call in seen or not isinstance(call.func, ast.Attribute):
+            continue
+        seen.add(call)
         if call is not shard and _shuffles(context, call):
+            if context.facts.never_run.is_at(call) or any(
+                context.facts.rank_tests.asks_for_several(t.test) for t, _ in context.syntax.conditions(call)
+            ):
+                continue
             return call
         if context.names.last(call.func) == _SLICES and call.args:
             given = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else call.args[:1]
             drawn = (_drawn_order(context, rows) for rows in given)
-            return next((d for d in drawn if isinstance(d, ast.Call)), None)
-        before = context.values.origins(call.func.value)
-        call = before[0].call if len(before) == 1 else None
+            if (found := next((d for d in drawn if isinstance(d, ast.Call)), None)) is not None:
+                return found
+            continue
+        todo += [o.call for o in context.values.origins(call.func.value) if o.call is not None]
     return None
 
 

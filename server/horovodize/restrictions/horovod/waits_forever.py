@@ -9,12 +9,12 @@ job hangs until it is ended.
 On a collective in which a rank waits, after two and three ranks were led through the script in every way that they may go:
 tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
 own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Whether a file is there is
-free where one arm has a collective: ranks may be on hosts with other files; and where each turn of a loop asks for one
-file and leaves the loop by it, which may come between the turns of two ranks. A step of training in a `try` of a loop may
-fail on one rank, where the handler takes that and goes on. Collectives for the elements of a set of texts or objects come in
-another order on each rank. Loops turn twice, a way has at most 400 steps, 120
-ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the rank alone
-leaves to some ranks is HVD313.
+free where one arm has a collective: ranks may be on hosts with other files; and where each turn of a loop asks for one file
+and leaves the loop by it, which may come between the turns of two ranks. A step of training in a `try` of a loop may fail on
+one rank, where the handler takes that and goes on. Collectives for the elements of a set of texts or objects come in another
+order on each rank. Also on a `request_stop()` of a session's hook under such a test. Loops turn twice, a way has at most 400
+steps, 120 ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of the
+rank alone leaves to some ranks is HVD313.
 
 ## Quick fix
 None: who decides, and how the others learn of it, is the script's to say. Usually: average before the test
@@ -231,6 +231,7 @@ from horovodize.interleaving import Trouble
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import on_some_ranks, touched_at_once
 from horovodize.restrictions.horovod.orders_of_sets import collectives_by_sets
+from horovodize.restrictions.horovod.stopping_hooks import stopping
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -244,6 +245,14 @@ def find(context: Context) -> Iterator[Violation]:
             "a rank may wait here forever: a set gives its elements in another order on each rank; go through `sorted(…)`, or "
             "a list",
             related=[context.related(elements, "the order differs between ranks")],
+        )
+    for call, test in stopping(context):
+        yield RESTRICTION.at(
+            context,
+            call,
+            "this ends the training of one rank alone, and the others wait for it in their next step; let all ranks decide "
+            "alike, by what they have exchanged",
+            related=[context.related(test, "each rank answers this for itself")],
         )
     stalls = troubles(context, Trouble.STALL)
     if not stalls:

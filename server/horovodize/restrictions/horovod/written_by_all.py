@@ -220,6 +220,7 @@ _READING = (
     "json.load", "json.loads", "yaml.load", "yaml.safe_load", "yaml.full_load", "toml.load", "tomli.load", "tomllib.load",
 )  # fmt: skip
 _TRAINED = ("trainable_variables", "trainable_weights")
+_AGREED = ("broadcast_object", "broadcast")  # rank 0's value, whatever it is made of
 _PLAIN = ("open", "str", "int", "float", "format", "len", "range", "enumerate", "round")
 
 
@@ -422,9 +423,15 @@ def _is_same(context: Context, path: ast.expr) -> bool:
     nodes = list(context.values.depends([path], 300))
     if len(nodes) >= 300:
         return False
-    # The fields of an elastic state are the same on all ranks, whatever it is made with.
+    # The fields of an elastic state and what rank 0 sends are the same on all ranks, whatever they are made of.
     states = [n for n in nodes if isinstance(n, ast.Name) and context.facts.collectives.is_elastic_state(n)]
-    known = set(context.values.depends(states, 300)) if states else set()
+    sent = [
+        e
+        for n in nodes
+        if isinstance(n, ast.Call) and context.facts.horovod.is_call(n, *_AGREED)
+        for e in n.args
+    ]
+    known = set(context.values.depends([*states, *sent], 300)) if states or sent else set()
     for node in nodes:
         if node in known:
             continue
@@ -503,7 +510,7 @@ def _is_text(context: Context, call: ast.Call) -> bool:
         return True
     if name:
         known = name.startswith(_SAFE) or name in _READING
-        return known or context.facts.horovod.is_call(call, "size", "local_size")
+        return known or context.facts.horovod.is_call(call, "size", "local_size", *_AGREED)
     if isinstance(call.func, ast.Attribute):
         return call.func.attr in _TEXT
     return context.is_builtin(call.func, *_PLAIN)

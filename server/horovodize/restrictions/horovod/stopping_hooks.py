@@ -1,0 +1,37 @@
+"""Hooks of sessions and Estimators by which a rank ends its training alone (part of HVD331)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.interleaving import OwnAnswers
+from horovodize.interleaving.own_answers import Taken
+from horovodize.restrictions.context import Context
+
+_HOOKS = ("tensorflow.compat.v1.train.SessionRunHook", "tensorflow.estimator.SessionRunHook")
+_DURING = ("before_run", "after_run", "after_create_session")
+
+
+def stopping(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Where a hook of the script's own asks its session to stop, and the test that each rank answers for itself. Not what only
+    some ranks are given: a test of the rank says that."""
+    if not any(c.trains or c.name == "training" for c in context.facts.collectives.all.values()):
+        return
+    answers = OwnAnswers(context.facts)
+    for call in context.sites.method_calls("request_stop"):
+        method = context.syntax.function(call)
+        owner = context.syntax.method_class(method) if method is not None else None
+        if not isinstance(method, ast.FunctionDef) or method.name not in _DURING or owner is None:
+            continue
+        if not any(base in context.values.ancestors(owner) for base in _HOOKS):
+            continue
+        made = [c for c in context.syntax.calls if context.values.callee(c) is owner]
+        if not made or any(map(context.facts.rank_tests.may_be_guarded, made)):
+            continue
+        for around, _ in context.syntax.conditions(call):
+            parts = around.test.values if isinstance(around.test, ast.BoolOp) else [around.test]
+            own = next((p for p in parts if answers.of_test(p) is Taken.OWN), None)
+            if own is not None:
+                yield call, own
+                break
