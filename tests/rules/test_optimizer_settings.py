@@ -78,8 +78,8 @@ def test_what_cant_be_followed_is_asked() -> None:
     "left",
     [
         "opt.momentum = 0.9",
-        "model.momentum = 0.9 ** step",
-        "args.__dict__['momentum'] = 0.9 ** step",
+        "model.momentum = len(weights) ** 2",
+        "args.__dict__['momentum'] = 0.9 ** 2",
         "opt.name = str(step)",
     ],
 )

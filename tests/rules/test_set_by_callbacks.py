@@ -125,6 +125,40 @@ def test_what_halves_at_some_batches_stays() -> None:
     assert "self.layer.rate *= 0.5\n" in text
 
 
+ROWS = """\
+import json
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+config = {config}
+class Counts(tf.keras.callbacks.Callback):
+    def __init__(self, batch_size):
+        super().__init__()
+        self.batch_size, self.seen = batch_size, 0
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen += {by}
+        self.model.part = min(1.0, self.seen / 5000)
+model.fit(x, y, batch_size=16, epochs=4, callbacks=[Counts(16)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "by"),
+    [
+        ("{'batch_size': 16}", "config['batch_size']"),
+        ("{'batch_size': 16}", "self.batch_size"),
+        ("{'batch_size': 16}", "16"),
+    ],
+)
+def test_rows_of_batches_are_told_once(config: str, by: str) -> None:
+    """Both the count and what reads it were told."""
+    text = plan_of(ROWS.format(config=config, by=by)).text
+    counted, told = f"self.seen += {by} * hvd.size()" in text, "self.seen * hvd.size() / 5000" in text
+    assert counted is not told
+
+
 LOOP = """\
 import time
 import numpy as np

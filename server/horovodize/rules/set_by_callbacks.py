@@ -103,7 +103,7 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
     hook = draft.facts.hooks.around(setting.place)
     if hook is not None and not hook.is_of_batches or hook is None and _is_own(setting.kept):
         return False
-    if draft.facts.counters.of(setting.kept) is not None or not isinstance(setting.kept, ast.Attribute):
+    if not isinstance(setting.kept, ast.Attribute) or _is_count(draft, setting.kept):
         return False
     if not counted.is_by_step(draft, setting.place, setting.kept):
         return False
@@ -111,6 +111,15 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
         isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub) and isinstance(n.operand, ast.Constant)
         for n in ast.walk(setting.value)
     )
+
+
+def _is_count(draft: Draft, kept: ast.Attribute) -> bool:
+    """Whether a field counts steps, or rows, where it is read."""
+    text = ast.unparse(kept)
+    reads = (
+        n for n in draft.syntax.every(ast.Attribute) if isinstance(n.ctx, ast.Load) and n.attr == kept.attr
+    )
+    return any(ast.unparse(n) == text and draft.facts.counters.of(n) is not None for n in reads)
 
 
 def _is_own(kept: ast.expr) -> bool:
