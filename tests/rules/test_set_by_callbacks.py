@@ -140,6 +140,8 @@ class Counts(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self.seen += {by}
         self.model.part = min(1.0, self.seen / 5000)
+        if self.seen % 1000 == 0:
+            self.model.save_weights("w.h5")
 model.fit(x, y, batch_size=16, epochs=4, callbacks=[Counts(16)])
 """
 
@@ -148,6 +150,7 @@ model.fit(x, y, batch_size=16, epochs=4, callbacks=[Counts(16)])
     ("config", "by"),
     [
         ("{'batch_size': 16}", "config['batch_size']"),
+        ("{'batch_size': 16, 'rate': 0.1}", "config['batch_size']"),
         ("{'batch_size': 16}", "self.batch_size"),
         ("{'batch_size': 16}", "16"),
     ],

@@ -178,7 +178,7 @@ def _is_known(draft: Draft, setting: Setting, parts: _Parts) -> bool:
 
 def _is_amount(draft: Draft, term: ast.expr) -> bool:
     """Whether what is added is no whole number, as a counter's would be, nor a gradient."""
-    if is_gradient(draft, term):
+    if is_gradient(draft, term) or draft.facts.feeding.kinds.constant(term) is not None:
         return False
     made_of = [n for n in draft.values.depends([term], 60) if isinstance(n, (ast.Constant, ast.BinOp))]
     return any(

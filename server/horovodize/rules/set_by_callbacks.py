@@ -105,6 +105,11 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
         return False
     if not isinstance(setting.kept, ast.Attribute) or _is_count(draft, setting.kept):
         return False
+    again = (n for n in ast.walk(setting.value) if isinstance(n, ast.Attribute))
+    if not isinstance(setting.place, ast.AugAssign) and ast.unparse(setting.kept) not in map(
+        ast.unparse, again
+    ):
+        return False
     if not counted.is_by_step(draft, setting.place, setting.kept):
         return False
     return not any(
