@@ -108,6 +108,13 @@ def test_values_are_followed_through_attributes(source: str, expected: list[str]
     assert origins(source) == expected
 
 
+def test_what_is_put_into_one_list_is_not_looked_for_by_way_of_all_others() -> None:
+    """Of each list, what was put into any was followed first, so that hundreds of them were followed one within another."""
+    lists = "".join(f"m{i} = [A()]\nl{i} = []\nl{i}.append(m{i}[k])\n" for i in range(400))
+    source = "class A:\n    pass\nk = int(input())\n" + lists + "look(l399[k])\n"
+    assert origins(source) == ["A()"]
+
+
 def test_a_cycle_ends() -> None:
     assert origins("a = b\nb = a\nlook(a)") != []
     assert origins("def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nlook(f(1))")

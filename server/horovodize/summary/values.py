@@ -234,8 +234,9 @@ class Values:
         for b in self.scopes.attributes.get(PUT, ()):
             if b.value is None or not isinstance(b.anchor, ast.expr):
                 continue
-            if any(self._is_defined_here(o) for o in self.origins(b.value)):
-                if any(o.node is listed and not o.path for o in self.origins(b.anchor)):
+            # which list it is first: what is put into others would be followed as well, each time deeper
+            if any(o.node is listed and not o.path for o in self.origins(b.anchor)):
+                if any(self._is_defined_here(o) for o in self.origins(b.value)):
                     yield b.value
 
     def _objects_in(self, listed: ast.expr) -> list[ast.expr]:
