@@ -302,3 +302,9 @@ def test_a_count_of_steps_is_no_sum(rate: str, after: str) -> None:
 def test_what_is_shown_of_a_count_and_real_sums_are_averaged(told: str) -> None:
     plan = plan_of(TAPE + RATE.format("pass") + f"print({told})\n")
     assert f"print({told.replace('total', N('total'))})" in plan.text
+
+
+@pytest.mark.parametrize("shown", ["bar.set_description(str({}))", "log.info('%s', {})", "f.write(str({}))"])
+def test_what_is_shown_otherwise_is_averaged_as_well(shown: str) -> None:
+    after = plan_of(TAPE + RATE.format(shown.format("count / total"))).text
+    assert shown.format(f"count / {N('total')}") in after

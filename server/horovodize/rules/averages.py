@@ -32,6 +32,7 @@ _PERHAPS_STEPS = (
     "what is added up here since the last time is that of 1/size() of the steps; if this number counts steps, divide it by the "
     "number of ranks"
 )
+_SHOWING = ("set_description", "set_postfix", "set_postfix_str", "write", "info", "debug")
 
 
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
@@ -315,10 +316,12 @@ def _is_of_steps(draft: Draft, what: ast.AST) -> bool:
 
 
 def _is_shown(draft: Draft, what: ast.AST) -> bool:
-    """Whether something goes into what a statement prints, and nowhere else."""
+    """Whether something goes into what a statement prints or writes, and nowhere else."""
     statement = draft.syntax.statement(what)
     value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Call) and draft.facts.effects.output_calls.speaks(value)
+    if not isinstance(value, ast.Call):
+        return False
+    return draft.names.last(value.func) in _SHOWING or draft.facts.effects.output_calls.of(value) is not None
 
 
 def _is_whole(draft: Draft, e: ast.expr, rows: set[str], trail: set[ast.expr]) -> bool:
