@@ -198,3 +198,18 @@ def test_gradients_of_all_batches_in_a_function_are_asked_about() -> None:
     )
     plan = plan_of(HEAD + program + "for epoch in range(100):\n    pass_through()\n")
     assert any("if this is all of the data" in c.doubt for c in plan.to_confirm)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        "for large in data.window(4, drop_remainder=True):\n    pass_through(tf.data.Dataset.zip(large))\n",
+        "for turn in range(1000):\n    part = data.shuffle(9).take(3)\n    pass_through(part)\n",
+        "for turn in range(1000):\n    pass_through(data.skip(turn).take(4))\n",
+    ],
+)
+def test_chunks_of_the_data_are_other_ones_in_each_update(turns: str) -> None:
+    program = ALL.format(turns="x, y in chunks", batch="pass")
+    program = program.replace("for epoch in range(100):", "def pass_through(chunks):")
+    plan = plan_of(HEAD + program + turns)
+    assert not any("if this is all of the data" in c.doubt for c in plan.to_confirm)

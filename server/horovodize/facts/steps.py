@@ -31,13 +31,14 @@ from horovodize.summary.module import Module
 from horovodize.summary.selecting import is_indexed
 from horovodize.summary.sites import Sites, Update
 from horovodize.summary.sparse_inputs import takes_sparse
-from horovodize.summary.syntax import LOOPS, argument, is_one
+from horovodize.summary.syntax import LOOPS, Loop, argument, is_one
 
 if TYPE_CHECKING:
     from horovodize.facts.uniform import Uniformity
 
 _ONE_BATCH = "the batch holds all rows"
 _PERHAPS_ALL = "it can't be seen whether this is all of the data"
+_FAR = 200  # nodes that what a loop goes through is made of
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
 
@@ -213,12 +214,20 @@ class Steps:
         passed = [b for b in step.batches if isinstance(b, ast.For)]
         if driver is None or driver.loop in passed or not passed or len(passed) < len(step.batches):
             return None
+        if self.feeding.is_over_data(driver.loop) or any(self._is_of_turn(p, driver.loop) for p in passed):
+            return None
         around = {loop for way in self.drive.ways(step.site) for frame in way for loop in frame.loops}
         syntax, function = self.module.syntax, self.module.syntax.function(step.site)
         in_turn = [
             p for p in passed if syntax.inside(p, driver.loop) or (function and syntax.inside(p, function))
         ]
         return passed[0] if len(in_turn) == len(passed) and not around & {*passed} else None
+
+    def _is_of_turn(self, passed: ast.For, loop: Loop) -> bool:
+        """Whether what a loop goes through is another one in each turn of one around: its chunks, the tasks it draws."""
+        names = (n for n in self.module.values.depends([passed.iter], _FAR) if isinstance(n, ast.Name))
+        bound = (b.statement for n in names for b in self.module.scopes.reaching(n) if b.kind != "parameter")
+        return any(b is loop or self.module.syntax.inside(b, loop) for b in bound if b is not passed)
 
     def _of_run(self, site: ast.Call) -> Step:
         turns = self._turns()
