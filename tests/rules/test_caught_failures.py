@@ -30,7 +30,7 @@ def distributed(text: str) -> Plan:
     [
         "except Exception as error:\n    print(error)\n",
         "except:\n    log.append(1)\n",
-        "except (ValueError, tf.errors.OpError):\n    pass\n",
+        "except (OSError, tf.errors.OpError):\n    pass\n",
         "except KeyboardInterrupt:\n    pass\nexcept Exception:\n    traceback.print_exc()\n",
     ],
 )
@@ -68,6 +68,8 @@ def test_what_ends_all_ranks_alike_is_left(handler: str) -> None:
         "for again in range(3):\n" + textwrap.indent(tried("except OSError:\n    print('again')\n"), "    "),
         "def main():\n" + textwrap.indent(tried("except OSError:\n    print('again')\n"), "    ")
         + "for again in range(3):\n    main()\n",
+        tried("except IndexError:\n    print('end')\n"),  # may be how the program ends
+        "class Done(Exception):\n    pass\n" + tried("except (OSError, Done):\n    print('end')\n"),
         "def main():\n" + textwrap.indent(
             tried("except OSError:\n    if kind:\n        return 1\n    print('no')\n"), "    ") + "main()\n",
     ],

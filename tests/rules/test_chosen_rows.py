@@ -133,7 +133,7 @@ def test_rows_whose_number_a_model_says_with_dropout_are_rank_0s(rows: dict[str,
 def test_arrays_put_together_have_the_rows_of_all_of_them() -> None:
     drawn = "kept = x[np.random.rand(len(x)) < 0.5]\n"
     text = plan_of(HEAD + drawn + "rows = np.concatenate([x, kept])\nmodel.fit(rows, rows)\n").text
-    assert "alike(np.random.rand)(len(x)) < 0.5" in text
+    assert "x[hvd.broadcast_object(np.random.rand(len(x))) < 0.5]" in text
 
 
 @pytest.mark.parametrize("scores", [SAID, "model.predict(pool)"])

@@ -18,6 +18,11 @@ _SHARED = {
     "KeyboardInterrupt", "StopIteration", "OutOfRangeError", "ImportError", "ModuleNotFoundError", "SystemExit",
     "GeneratorExit",
 }  # fmt: skip
+# Exceptions by which nobody ends a loop on purpose, unlike an IndexError or one of the program's own.
+_FAILURES = {
+    "Exception", "BaseException", "OSError", "IOError", "RuntimeError", "MemoryError", "OpError", "ResourceExhaustedError",
+    "InternalError", "AbortedError", "UnknownError", "InvalidArgumentError",
+}  # fmt: skip
 _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
@@ -37,8 +42,9 @@ def around(module: Module, frame: Frame) -> Iterator[tuple[ast.ExceptHandler, as
 def may_end_the_run(
     module: Module, handler: ast.ExceptHandler, tried: ast.Try, frame: Frame, outside: Sequence[Frame]
 ) -> bool:
-    """Whether the run may end where a handler is done: no loop comes to the `try` again, so that training would go on after
-    what was swallowed, and nothing but its last statement leaves the handler.
+    """Whether the run may end where a handler is done: it catches failures, by which nobody ends a loop on purpose; no loop
+    comes to the `try` again, so that training would go on after what was swallowed; and nothing but its last statement leaves
+    the handler.
 
     outside: the frames around that of the `try`"""
     loops = module.syntax.loops(tried)
@@ -46,7 +52,9 @@ def may_end_the_run(
     leaving = (
         n for s in handler.body for n in ast.walk(s) if isinstance(n, (ast.Return, ast.Break, ast.Continue))
     )
-    return not again and not any(f.loops for f in outside) and all(n is handler.body[-1] for n in leaving)
+    if again or any(f.loops for f in outside):
+        return False
+    return _catches_failures(module, handler) and all(n is handler.body[-1] for n in leaving)
 
 
 def is_shared(module: Module, handler: ast.ExceptHandler) -> bool:
@@ -55,6 +63,11 @@ def is_shared(module: Module, handler: ast.ExceptHandler) -> bool:
         handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
     )
     return bool(kinds) and all(module.names.last(kind) in _SHARED for kind in kinds)
+
+
+def _catches_failures(module: Module, handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(kind is None or module.names.last(kind) in _FAILURES for kind in kinds)
 
 
 def swallows(module: Module, handler: ast.ExceptHandler, tried: ast.Try) -> bool:

@@ -7,11 +7,11 @@ Every step waits for all ranks (an allreduce). A rank that passes the loop by, o
 Where a training loop stands under a condition, or behind an early `return`, that may come out differently on different ranks,
 however it comes by its value: files (`os.path.getmtime`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
 the host or process; in a `try` in a loop whose handler goes on as if nothing had happened, or in such a handler; and, as an
-information, where a `try` around all of the training has such a handler (distributing lets the exception end the run on
-several ranks), or where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank computes
-from its own batch: distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there is an
-information, too: all ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds. Conditions on the
-command line, constants, `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of
+information, where a `try` around all of the training has such a handler of failures (distributing lets the exception end the
+run on several ranks), or where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank
+computes from its own batch: distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there
+is an information, too: all ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds. Conditions on
+the command line, constants, `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of
 `KeyboardInterrupt` and of the data's end, of a class of the program's own that it raises in the loops of the `try` alone, and
 such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under an `if`.
 

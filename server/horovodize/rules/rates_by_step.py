@@ -24,8 +24,8 @@ from horovodize.rules import (
     last_batches,
     measured,
     named_tests,
+    own_means,
     tables_by_step,
-    told_tests,
 )
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -96,7 +96,7 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
         if bias_corrections.corrects(draft, read):
             found = True  # it counts as each rank does
             continue
-        if told_tests.is_measured(draft, read):
+        if own_means.divides(draft, read):
             found = True  # an average of what a rank has added up
             continue
         if _is_compared(draft, read):

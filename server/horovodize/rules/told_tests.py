@@ -11,8 +11,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, decays, thresholds
-from horovodize.rules.decisions import Amount, Asked, Decided, OfAll
+from horovodize.rules import counted, decays, own_means, thresholds
+from horovodize.rules.decisions import Asked, Decided, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
 from horovodize.rules.unseen_counts import only_shows
@@ -83,7 +83,7 @@ def _computed_from(draft: Draft, test: ast.expr, told: bool = False) -> list[ast
     reads = [*dict.fromkeys(read for side in sides for read in _reads(draft, side, _DEPTH, told))]
     if not reads or only_shows(draft, test) or any(counts_a_share(draft, side) for side in sides):
         return []
-    return [read for read in reads if not is_measured(draft, read)]
+    return [read for read in reads if not own_means.divides(draft, read)]
 
 
 def _reads(draft: Draft, e: ast.expr, depth: int, told: bool) -> Iterator[ast.expr]:
@@ -129,29 +129,4 @@ def _given(draft: Draft, e: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
         yield from draft.values.read_by(e)
 
 
-def is_measured(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count stands in a formula with a rank's share of something, and is right as it is: `step / len(own)`, or
-    `total / step` of what a rank has added up of its own rows."""
-    for a in draft.syntax.ancestors(read):
-        if isinstance(a, ast.AugAssign):  # `total /= step`
-            whole = a.target if isinstance(a.op, ast.Div) else None
-            return isinstance(whole, (ast.Name, ast.Attribute)) and _is_of_own_rows(draft, whole)
-        if isinstance(a, (ast.Subscript, ast.stmt)):
-            return False
-        if isinstance(a, ast.BinOp) and isinstance(a.op, ast.Div) and draft.syntax.inside(read, a.right):
-            if draft.uniform.of_values.varies(a.left):
-                return True
-        others = (a.left, a.right) if isinstance(a, ast.BinOp) else ()
-        if any(draft.was(o, Amount) or counts_a_share(draft, o) for o in others if o is not read):
-            return True
-    return False
-
-
-def _is_of_own_rows(draft: Draft, total: ast.Name | ast.Attribute) -> bool:
-    """Whether a rank has added up something of its own rows: `total += loss`."""
-    bound = draft.values.bindings(total)
-    added = [b.value for b in bound if b.kind == "augment" and b.value is not None]
-    return any(draft.uniform.of_values.varies(value) for value in added)
-
-
-__all__ = ["ask", "is_measured", "tell"]
+__all__ = ["ask", "tell"]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counter_kinds import Counter
-from horovodize.rules import counted, thresholds
+from horovodize.rules import counted, own_means, thresholds
 from horovodize.rules.decisions import Asked, Decided, Strided
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
@@ -29,8 +28,8 @@ def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
     compared as they are have been looked at"""
     if seen and _is_plain(test):
         return
-    counts = draft.facts.counters.reads(test)
-    read = next((e for e, c in counts if _is_own_count(draft, e) and not _divides_sum(draft, e, c)), None)
+    counts = (e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e))
+    read = next((e for e in counts if not own_means.divides(draft, e)), None)
     read = read or next(
         (n for n in walk(test) if isinstance(n, ast.Attribute) and _may_count(draft, n)), None
     )
@@ -61,20 +60,6 @@ def _is_plain(test: ast.expr) -> bool:
 def _is_own_count(draft: Draft, e: ast.expr) -> bool:
     is_dealt = isinstance(e, ast.Name) and draft.facts.dealt.is_own(e)
     return not is_dealt and counted.of(draft, e) is not None
-
-
-def _divides_sum(draft: Draft, e: ast.expr, counter: Counter) -> bool:
-    """Whether a count of steps divides what each of them has added to: `total / batches` is a mean, of however many."""
-    whole = draft.syntax.parent[e]
-    if not (isinstance(whole, ast.BinOp) and isinstance(whole.op, ast.Div) and whole.right is e):
-        return False
-    bound = draft.values.bindings(whole.left) if isinstance(whole.left, (ast.Name, ast.Attribute)) else []
-    added = [b for b in bound if b.kind == "augment" and isinstance(b.operator, ast.Add)]
-    with_steps = {loop for place in counter.advances for loop in draft.syntax.loops(place)[:1]}
-    return any(
-        draft.syntax.loops(b.statement)[:1] and draft.syntax.loops(b.statement)[0] in with_steps
-        for b in added
-    )
 
 
 def _may_count(draft: Draft, field: ast.Attribute) -> bool:
