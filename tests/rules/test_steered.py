@@ -588,3 +588,44 @@ def test_weights_that_a_turn_sets_first_are_averaged_each() -> None:
 
 def test_weights_by_no_rows_are_left() -> None:
     assert "mean_over_ranks" not in weighed("0.9 ** epoch", "1.0 - 0.9 ** epoch")
+
+
+FED_RATE = """\
+import argparse
+import numpy as np
+import tensorflow.compat.v1 as tf
+from settings import params
+p = argparse.ArgumentParser()
+p.add_argument("--lr", type=float, default=0.01)
+args = p.parse_args()
+x, y = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None, 1])
+lr = tf.placeholder(tf.float32)
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1) - y))
+op = tf.train.AdamOptimizer(lr).minimize(loss)
+X, Y = np.load("x.npy"), np.load("y.npy")
+def lower(rate, value, best):
+    return rate / 2 if value > best else rate
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    rate, best = {}, 100.0
+    for epoch in range(10):
+        for i in range(0, 800, 8):
+            l, _ = sess.run([loss, op], {{x: X[i : i + 8], y: Y[i : i + 8], lr: rate}})
+        rate = {}
+"""
+
+
+@pytest.mark.parametrize(
+    "first", ["0.01", "args.lr", 'params["learning_rate"]', "params.base_lr", 'float(params["start"])']
+)
+def test_a_rate_that_is_fed_is_a_number_whatever_option_it_begins_with(first: str) -> None:
+    """Each rank lowered it by the losses of its own rows: their models parted, and nothing was said."""
+    plan = plan_of(FED_RATE.format(first, "lower(rate, l, best)"))
+    assert "rate = mean_over_ranks(lower(rate, l, best))" in plan.text
+    assert any("the mean over all ranks" in c.doubt for c in plan.changes)
+    assert "from_root(rate)" not in plan.text  # before each step
+
+
+@pytest.mark.parametrize("lower", ["rate / 2", "rate * 0.5 ** epoch", "args.lr / (epoch + 1)"])
+def test_a_rate_that_goes_by_the_epochs_is_the_same_on_all_ranks(lower: str) -> None:
+    assert "mean_over_ranks" not in plan_of(FED_RATE.format("args.lr", lower)).text

@@ -24,7 +24,9 @@ REDUCING = (
     "moments",
     "cov",
 )
-
+# what programs call the option of a rate
+_RATES = frozenset("lr rate learning_rate learningrate init_lr initial_lr lr_init base_lr start_lr initial_learning_rate "
+                   "learning_rate_init init_learning_rate start_learning_rate".split())  # fmt: skip
 
 Read: TypeAlias = ast.Name | ast.Attribute | ast.Subscript  # where a number is read: a name, a field, an item
 
@@ -108,6 +110,10 @@ def is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
     """Whether an expression is a number with a fraction, or a tensor of one."""
     if isinstance(e, ast.UnaryOp):
         return is_number(draft, e.operand, depth)
+    if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "float":
+        return draft.names.scopes.is_builtin(e.func) and len(e.args) == 1  # `float(params["rate"])`
+    if _is_rate(e):
+        return True
     if isinstance(e, ast.Call) and draft.names.last(e.func) in (
         "array",
         "constant",
@@ -121,6 +127,14 @@ def is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:
     origins = draft.values.origins(e) if isinstance(e, (ast.Name, ast.Attribute)) and depth else ()
     nodes = [o.node for o in origins if not o.path]
     return bool(nodes) and all(isinstance(n, ast.expr) and is_number(draft, n, depth - 1) for n in nodes)
+
+
+def _is_rate(e: ast.expr) -> bool:
+    """Whether an option is called as a rate is: `args.lr`, `config["learning_rate"]`."""
+    match e:
+        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return name.lower() in _RATES
+    return False
 
 
 def is_whole(draft: Draft, e: ast.expr) -> bool:

@@ -75,25 +75,42 @@ def keep_fed_alike(draft: Draft) -> None:
             b.value is run.call for run in draft.sites.graph.trainings
         )  # that is fed the last one
         if is_result or any(ast.unparse(n) != text and differing(draft, n) for n in names):
-            if draft.once("steered", b.anchor):
-                _average(draft, b)
+            if draft.once("steered", b.anchor) and _average(draft, b):
+                for read in _fed(draft):  # so no rank needs to ask for rank 0's before each step
+                    if ast.unparse(read) == text and _is_set_alike(draft, read, b):
+                        draft.settled |= {(read, r.where) for r in draft.uniform.of_values.reasons(read)}
+
+
+def _is_set_alike(draft: Draft, read: Read, averaged: Binding) -> bool:
+    """Whether nothing but what is averaged makes ranks read another number."""
+    others = [b.value for b in ever_bound(draft, read) if b is not averaged and b.value is not None]
+    return not any(isinstance(draft.uniform.of_values.of(value), Varies) for value in others)
 
 
 def fed_numbers(draft: Draft) -> Iterator[tuple[str, Binding]]:
     """The numbers that sessions are fed and that steps carry on, and where they do."""
-    runs = [run.call for run in draft.sites.graph.trainings]
-    runs += [
-        call for call in draft.sites.graph.all_runs if call not in runs and _sets_a_variable(draft, call)
-    ]
-    loops = {loop for call in runs for way in draft.drive.ways(call) for f in way for loop in f.loops}
-    given = [e for call in runs if (e := draft.facts.steps.feeds.given(call)) is not None]
-    dicts = [o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, ast.Dict)]
-    fed = {value for d in dicts for value in d.values}
-    for read in sorted((e for e in fed if isinstance(e, (ast.Name, ast.Attribute))), key=position):
+    loops = {loop for call in _runs(draft) for way in draft.drive.ways(call) for f in way for loop in f.loops}
+    for read in _fed(draft):
         for b in ever_bound(draft, read):
             if b.value is not None and carries(draft, b, read, loops):
                 if begins_as(draft, b, read, is_number):
                     yield ast.unparse(read), b
+
+
+def _runs(draft: Draft) -> list[ast.Call]:
+    """The runs of sessions that train, or set a variable."""
+    runs = [run.call for run in draft.sites.graph.trainings]
+    return runs + [
+        call for call in draft.sites.graph.all_runs if call not in runs and _sets_a_variable(draft, call)
+    ]
+
+
+def _fed(draft: Draft) -> list[ast.Name | ast.Attribute]:
+    """The names and fields that such runs are fed, in the order of the text."""
+    given = [e for call in _runs(draft) if (e := draft.facts.steps.feeds.given(call)) is not None]
+    dicts = [o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, ast.Dict)]
+    fed = {value for d in dicts for value in d.values}
+    return sorted((e for e in fed if isinstance(e, (ast.Name, ast.Attribute))), key=position)
 
 
 def _sets_a_variable(draft: Draft, run: ast.Call) -> bool:
@@ -292,11 +309,14 @@ def _is_of_drawn_rows(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
     return any(not draws.isdisjoint(draft.values.depends([s], 200)) for s in selecting)
 
 
-def _average(draft: Draft, b: Binding) -> None:
+def _average(draft: Draft, b: Binding) -> bool:
+    """Averages what a statement sets, or asks about it; whether it is averaged."""
     statement = b.statement
     reached = not draft.drive.in_traced(statement) and draft.uniform.reached_alike(statement)
-    if not reached or not means.average(draft, b, "G2", WHAT, WHY, AVERAGED):
+    averaged = reached and means.average(draft, b, "G2", WHAT, WHY, AVERAGED)
+    if not averaged:
         draft.ask("G2", statement, WHAT, WHY, DRIFTS)
+    return averaged
 
 
 __all__ = [
