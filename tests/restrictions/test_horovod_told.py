@@ -507,3 +507,65 @@ estimator.train(lambda: tf.data.Dataset.from_tensors(tf.ones([8, 4])).repeat(), 
 def test_a_hook_that_stops_one_rank(test: str, given: str, found: bool) -> None:
     text = changed(HOOK, ("TEST", test), ("GIVEN", given))
     assert ("HVD331" in codes(text)) == found
+
+
+COMMAND = """\
+import click
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+
+@click.command()
+@click.option("--lr", default=0.05)
+def main(lr):
+    hvd.init()
+    MORE
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(lr * hvd.size())), "mse")
+    callbacks = [
+        hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+        hvd.callbacks.LearningRateWarmupCallback(INITIAL, warmup_epochs=5),
+    ]
+    rows = tf.ones([99, 4])
+    model.fit(rows, rows[:, :1], epochs=9 // hvd.size(), callbacks=callbacks)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("initial", "more", "found"),
+    [
+        ("lr", "pass", True),
+        ("lr * hvd.size()", "pass", False),
+        ("rate", "rate = lr * hvd.size()", False),
+        ("rate", "rate = lr / 2", False),
+    ],
+)
+def test_a_warm_up_to_the_rate_that_the_command_gives(initial: str, more: str, found: bool) -> None:
+    assert ("HVD310" in codes(changed(COMMAND, ("INITIAL", initial), ("MORE", more)))) == found
+
+
+FOLDER = """\
+import os
+import click
+import horovod.tensorflow as hvd
+from ranks import only_on_root
+
+
+@DECORATED
+@click.option("--root")
+def main(root):
+    hvd.init()
+    if not os.path.exists("runs"):
+        os.makedirs("runs")
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(("decorated", "found"), [("click.command()", True), ("only_on_root", False)])
+def test_an_option_that_is_called_like_a_rank(decorated: str, found: bool) -> None:
+    assert ("HVD332" in codes(changed(FOLDER, ("DECORATED", decorated)))) == found

@@ -22,6 +22,7 @@ _HARMLESS_PACKAGES = {
     *sys.stdlib_module_names,
     *"tensorflow keras torch numpy absl tqdm hydra click typer gin beartype typeguard".split(),
 }
+_COMMANDS = ("click", "typer", "hydra")  # whose decorators read the command line
 _HARMLESS_DECORATORS = ("property", "staticmethod", "classmethod")
 _DEPTH = 12
 
@@ -261,6 +262,8 @@ class RankTests:
             return False
         if name.startswith("horovod.") and name.endswith(".elastic.run"):
             return False
+        if name.split(".")[0] in _COMMANDS:
+            return False  # `@click.option("--root")` is no rank
         if _LIKE_A_RANK.search(ast.unparse(decorator)):
             return True
         if name:

@@ -118,7 +118,9 @@ def find(context: Context) -> Iterator[Violation]:
             )
     for call in calls:
         initial = argument(call, "initial_lr", 0)
-        if initial is not None and scaled and use.factor(initial) == 0:
+        if initial is not None and not scaled:
+            scaled = _times_this(context, initial)
+        if initial is not None and scaled and (use.factor(initial) == 0 or _times_this(context, initial)):
             yield RESTRICTION.at(
                 context,
                 call,
@@ -126,6 +128,26 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(scaled[0], "the scaled rate")],
                 fixes=[_fix(context, initial, scaled)],
             )
+
+
+def _times_this(context: Context, initial: ast.expr) -> list[ast.expr]:
+    """The rates of wrapped optimizers that are this one, whatever it is, times the number of ranks: `lr * hvd.size()`."""
+    use, found = context.facts.horovod, list[ast.expr]()
+    for rate in (rate for wrapper in use.wrapped for rate in use.rates(wrapper)):
+        if not isinstance(rate, ast.BinOp) or not isinstance(rate.op, ast.Mult):
+            continue
+        for side, other in ((rate.left, rate.right), (rate.right, rate.left)):
+            if use.is_call(side, "size") and _is_same_name(context, other, initial):
+                found.append(rate)
+    return found
+
+
+def _is_same_name(context: Context, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two names are bound to the same at both places."""
+    if not isinstance(one, ast.Name) or not isinstance(other, ast.Name) or one.id != other.id:
+        return False
+    bound = [b.anchor for b in context.scopes.reaching(one)]
+    return bool(bound) and bound == [b.anchor for b in context.scopes.reaching(other)]
 
 
 def _set_by_callbacks(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
