@@ -49,3 +49,8 @@ class Counter:
     stored: bool = False
     made: ast.Call | None = None
     rows: bool = False
+
+
+def is_stored_to(n: ast.expr) -> bool:
+    """Whether an expression is set, rather than read."""
+    return isinstance(getattr(n, "ctx", None), (ast.Store, ast.Del))

@@ -11,23 +11,22 @@ from functools import cached_property
 
 from horovodize.facts.added_numbers import AddedNumbers
 from horovodize.facts.any_counts import may_count
-from horovodize.facts.counter_kinds import GLOBAL_STEPS, ITERATIONS, Counter, CounterKind
+from horovodize.facts.counter_kinds import GLOBAL_STEPS, ITERATIONS, Counter, CounterKind, is_stored_to
 from horovodize.facts.fetched import Fetched
-from horovodize.facts.float_counts import FloatCounts
 from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.hooks import Hooks
-from horovodize.facts.kept import VARIABLES, Kept, first_value
+from horovodize.facts.kept import Kept
+from horovodize.facts.kept_counts import KeptCounts
 from horovodize.facts.later_starts import LaterStarts
 from horovodize.facts.next_numbers import next_numbers
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.record_counts import RecordCounts
-from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_set_before, is_shown
 from horovodize.facts.turn_numbers import TurnNumbers
 from horovodize.facts.variable_additions import amount_added, within
+from horovodize.facts.variable_counts import VariableCounts
 from horovodize.facts.yielded_numbers import YieldedNumbers
-from horovodize.summary.augmented import added
 from horovodize.summary.binding import Binding
-from horovodize.summary.feeding import Driver, Feeding
+from horovodize.summary.feeding import Feeding
 from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -39,7 +38,6 @@ _GRAPHS = (
     CounterKind.ITERATIONS,
     CounterKind.VARIABLE,
 )  # begin with 0, and are read
-_OF_TENSORFLOW = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
 
 
 class Counters:
@@ -54,11 +52,12 @@ class Counters:
         self.fetched, self.graph_counts = Fetched(module, sites), GraphCounts(module, sites)
         self._numbers = AddedNumbers(module, feeding, self.fetched, occasions, kept)
         self._records = RecordCounts(module, occasions, self._numbers.is_amount, self._numbers.is_constant)
-        self._turns, self._floats = TurnNumbers(feeding), FloatCounts(module)
+        self._turns = TurnNumbers(feeding)
+        self._variables = VariableCounts(
+            module, sites, feeding, kept, occasions, self._numbers, self.graph_counts, self.of
+        )
         self.yielded = YieldedNumbers(module, feeding, occasions, self.fetched)
-        self._by_variable: dict[ast.Call, Counter | None] = {}
         self._by_expression: dict[ast.expr, Counter | None] = {}
-        self._begun = 0  # variables that are being looked for
 
     def of(self, e: ast.expr, known: Iterable[ast.AST] = ()) -> Counter | None:
         """The counter whose number an expression always gives; None where it may be anything else. Not through `known`: what
@@ -79,7 +78,7 @@ class Counters:
         if e in self._by_expression:
             return self._by_expression[e]
         found = self._of(e, frozenset())
-        if not self._begun:  # what is found while a variable is being looked for may lean on that
+        if not self._variables.begun:  # what is found while a variable is being looked for may lean on that
             self._by_expression[e] = found
         return found
 
@@ -122,7 +121,7 @@ class Counters:
             n = todo.pop()
             if n in passed:
                 continue
-            if isinstance(n, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) and not _is_stored_to(n):
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) and not is_stored_to(n):
                 counter = self.of(n, passed)
                 if counter is not None:
                     yield n, counter
@@ -139,7 +138,7 @@ class Counters:
 
     def stored_in(self, e: ast.AST) -> Counter | None:
         """A counter that is kept with a checkpoint, and read in an expression."""
-        if not self.stored:
+        if not self.listed.stored:
             return None
         return next((c for _, c in self.reads(e) if c.stored), None)
 
@@ -149,100 +148,9 @@ class Counters:
         return self._numbers.later
 
     @cached_property
-    def stored(self) -> list[Counter]:
-        """The counters that are kept with a checkpoint."""
-        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)]
-        found += [*self._added_to_by_statements(), *self._records.all]
-        return [c for c in dict.fromkeys(found) if c is not None and c.stored and not self._is_of_a_rank(c)]
-
-    @property
-    def begun_by_others(self) -> Iterator[tuple[Counter, ast.expr]]:
-        """(a number that is added to, what TensorFlow counts and it begins with): `step = int(optimizer.iterations)`."""
-        counters = (
-            c for c in dict.fromkeys(self._added_to_by_statements()) if c is not None and not c.stored
-        )
-        for c in counters:
-            for start in c.starts:
-                of_tensorflow = (e for e, begun in self.reads(start) if begun.kind in _OF_TENSORFLOW)
-                yield from ((c, e) for e in of_tensorflow)
-
-    @cached_property
-    def begun_by_products(self) -> list[Counter]:
-        """The numbers that begin with a product, and are no checkpoint's: `step = epoch * steps`."""
-        return [
-            c
-            for c in dict.fromkeys(self._added_to_by_statements())
-            if c is not None and not c.stored and not c.rows
-            and any(isinstance(start, ast.BinOp) and isinstance(start.op, ast.Mult) for start in c.starts)
-        ]  # fmt: skip
-
-    def _added_to_by_statements(self) -> list[Counter | None]:
-        found = list[Counter | None]()
-        for n in self.syntax.every(ast.AugAssign, ast.Assign):
-            counted = added(n)
-            target = counted.target if counted is not None else None
-            if isinstance(target, ast.Subscript):
-                found.append(self._numbers.item(target))
-            elif target is not None:
-                found.append(self._numbers.of(self._numbers.key(target)))
-        return found
-
-    @cached_property
-    def of_rows(self) -> list[Counter]:
-        """The counters that go on by the rows of batches, whose number isn't written out, and that something goes by."""
-        found = [self._variable(c) for c in self.module.calls_of(*VARIABLES)]
-        scopes = self.module.scopes
-        tables = [table for names in scopes.names.values() for table in names.values()]
-        for b in (
-            b for table in (*tables, *scopes.attributes.values()) for b in table if self._numbers.adds(b)
-        ):
-            if isinstance(b.anchor, (ast.Name, ast.Attribute)) and any(
-                map(is_number_of_rows, self._numbers.amounts(b))
-            ):
-                found.append(self._numbers.of(self._numbers.key(b.anchor)))
-        found += self._records.all
-        return [
-            c
-            for c in dict.fromkeys(found)
-            if c is not None
-            and c.rows
-            and not self._is_of_a_rank(c)
-            and not all(is_set_before(self.syntax, place, self._texts(place)) for place in c.advances)
-            and any(not is_shown(self.syntax, n) for n in self._reads(c))
-        ]
-
-    def _is_of_a_rank(self, counter: Counter) -> bool:
-        """Whether a count of rows belongs to what a rank has of them: a sum that is divided by it, an array that it indexes."""
-        return counter.rows and any(
-            is_divided_by(self.syntax, n) or is_index(self.syntax, n) for n in self._reads(counter)
-        )
-
-    def _reads(self, counter: Counter) -> list[ast.expr]:
-        """Where a count is read, but in what counts it on."""
-        texts = {text for place in counter.advances for text in self._texts(place)}
-        return self._records.reads(counter) + [
-            n
-            for n in self.syntax.every(ast.Name, ast.Attribute)
-            if not _is_stored_to(n) and ast.unparse(n) in texts and self.of(n) is counter
-            and not any(self.syntax.inside(n, place) for place in counter.advances)
-        ]  # fmt: skip
-
-    def _texts(self, place: ast.AST) -> set[str]:
-        """How what a place counts on is written there."""
-        named = (t for t in ast.walk(place) if isinstance(t, (ast.Name, ast.Attribute)))
-        return {ast.unparse(t) for t in named if self._counts_on(place, t)}
-
-    def _counts_on(self, place: ast.AST, named: ast.expr) -> bool:
-        """Whether a name is what a place counts on: `seen` of `seen += n`, `seen.assign_add(n)`."""
-        match place:
-            case ast.AugAssign(target=target):
-                return target is named
-            case ast.Assign(targets=targets):
-                return named in targets
-            case ast.Call(func=ast.Attribute(value=value)):
-                return value is named
-            case _:
-                return False
+    def listed(self) -> KeptCounts:
+        """All of them."""
+        return KeptCounts(self, self._variables, self._numbers, self._records)
 
     # ------------------------------------------------------------------ what an expression reads
 
@@ -257,7 +165,7 @@ class Counters:
                     self.module.scopes.reaching(e), self._numbers.key(e), known, depth
                 )
             case ast.Attribute(attr=attr) if attr in ITERATIONS and not self.values.attribute_bindings(e):
-                yield self._iterations if self._is_optimizer(e.value) else None
+                yield self._variables.iterations if self._variables.is_optimizer(e.value) else None
             case ast.Attribute(attr="value") if not (
                 self.values.attribute_bindings(e) or self.values.read_by(e)
             ):  # of Keras 3's variables, and no property of the program's
@@ -343,14 +251,18 @@ class Counters:
             yield from self._read(value, known, depth - 1)
         if not passed:
             hook = self.hooks.of(b.statement)
-            yield self._batches if hook is not None and hook.is_of_batches and b.name == hook.number else None
+            yield (
+                self._variables.batches
+                if hook is not None and hook.is_of_batches and b.name == hook.number
+                else None
+            )
 
     def _of_call(self, call: ast.Call, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         inner = within(self.names.last(call.func), call)
         if inner is not None and self.values.callee(call) is None:
             yield from self._read(inner, known, depth - 1)
         elif self.names.of(call.func) in GLOBAL_STEPS:
-            yield self._global_step or self._variable(call)
+            yield self._variables.global_step or self._variables.of(call)
         elif self.names.of(call.func) == "tensorflow.compat.v1.train.global_step" and len(call.args) == 2:
             yield from self._read(call.args[1], known, depth - 1)
         elif call in self.sites.graph.all_runs:
@@ -361,11 +273,11 @@ class Counters:
         elif call in self._next_numbers:
             yield self._next_numbers[call]
         elif self.graph_counts.reads_of_estimator(call):
-            yield self._global_step
+            yield self._variables.global_step
         elif (variable := self._added_to(call)) is not None:
             yield from self._read(variable, known, depth - 1)
         else:
-            yield self._variable(call)
+            yield self._variables.of(call)
 
     def _added_to(self, call: ast.Call) -> ast.expr | None:
         """The variable that a call adds to, whose new number it gives: of `n = step.assign_add(1)` `step`."""
@@ -381,7 +293,7 @@ class Counters:
     def _of_item(self, e: ast.Subscript, known: frozenset[ast.AST], depth: int) -> Iterator[Counter | None]:
         """`results[1]` of what a run fetched, or of what a function returned or yielded."""
         if self.graph_counts.is_evaluated_step(e):
-            yield self._global_step
+            yield self._variables.global_step
             return
         entries = self.yielded.item(e)
         if entries is not None:
@@ -421,120 +333,10 @@ class Counters:
         if self.sites.builds_graph and any(
             self.fetched.same(e, step) for step in self.graph_counts.global_steps
         ):
-            yield self._global_step
+            yield self._variables.global_step
             return
         for origin in self.values.origins(e):
-            yield self._variable(origin.call) if origin.call is not None else None
-
-    # ------------------------------------------------------------------ variables, optimizers, graphs
-
-    def _variable(self, made: ast.Call) -> Counter | None:
-        """The counter that a variable is: made here, and added to with each step."""
-        if made not in self._by_variable:
-            self._by_variable[made] = None  # what is set from itself
-            self._begun += 1
-            self._by_variable[made] = self._find_variable(made)
-            self._begun -= 1
-        return self._by_variable[made]
-
-    def _find_variable(self, made: ast.Call) -> Counter | None:
-        is_global = self.names.of(made.func) in GLOBAL_STEPS
-        if self.names.of(made.func) not in VARIABLES and not is_global and not _is_added_to_layer(made):
-            return None
-        if made in self.graph_counts.global_step_variables:
-            return self._global_step
-        if (
-            self.sites.builds_graph or is_global
-        ):  # the latter counted by hand, `tf.assign_add(global_step, 1)`
-            return self._graph_variable(made)
-        if made in self.graph_counts.counted_eagerly:
-            return self._global_step
-        added = [c for c in self._added if self._is_made(made, c)]
-        in_floats = self._floats.counts(made, [amount_added(c) for c in added])
-        drivers, fitted = set[Driver](), False
-        for call in added:
-            counted = self.occasions.counted_at(call)
-            if (
-                counted is None
-                or not (self._numbers.is_amount(amount_added(call)) or in_floats)
-                or self.occasions.are_seldom(call, counted[0])
-            ):
-                return None
-            drivers |= counted[0]
-            fitted |= counted[1]
-        start = first_value(made)
-        starts = (start,) if start is not None else ()
-        if not added:
-            return self._mirrored(made)
-        stored = any(made in self.values.calls(kept) for kept in self.kept.all)
-        stored = stored or any(map(self.later.is_one, starts))
-        rows = not in_floats and not all(self._numbers.is_constant(amount_added(c)) for c in added)
-        return Counter(
-            CounterKind.VARIABLE, frozenset(drivers), fitted, tuple(added), starts, stored, made, rows
-        )
-
-    def _graph_variable(self, made: ast.Call) -> Counter | None:
-        """The same of a graph, where each run of an operation counts."""
-        runs = self.graph_counts.runs(made)
-        found = [self.occasions.counted_at(run) for run in runs]
-        if not runs or any(
-            c is None or self.occasions.are_seldom(r, c[0]) for r, c in zip(runs, found, strict=True)
-        ):
-            return None
-        drivers = frozenset(d for c in found if c is not None for d in c[0])
-        return Counter(CounterKind.VARIABLE, drivers, made=made)
-
-    def _mirrored(self, made: ast.Call) -> Counter | None:
-        """The counter that a variable is set from: `checkpoint.step.assign(step + 1)`."""
-        calls = self.sites.method_calls("assign")
-        found = set[Counter | None]()
-        for value in (argument(c, "value", 0) for c in calls if self._is_made(made, c)):
-            plus = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
-            read = value.left if plus and isinstance(value, ast.BinOp) else value
-            found.add(self.of(read) if read is not None else None)
-        return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def _added(self) -> list[ast.Call]:
-        """The calls that add to a variable at once."""
-        calls = self.sites.method_calls("assign_add", "assign")
-        return [c for c in calls if amount_added(c) is not None]
-
-    def _is_made(self, made: ast.Call, call: ast.Call) -> bool:
-        assert isinstance(call.func, ast.Attribute)
-        return made in self.values.calls(call.func.value)
-
-    def _is_optimizer(self, e: ast.expr) -> bool:
-        meant = [e, *(o.node for o in self.values.origins(e) if not o.path)]
-        if any(isinstance(n, ast.Attribute) and n.attr == "optimizer" for n in meant):
-            return True
-        return any(self.module.is_optimizer(c) for c in self.values.calls(e))
-
-    @cached_property
-    def _iterations(self) -> Counter:
-        """What an optimizer counts: the steps of all loops, and of `fit`."""
-        fitted = any(f.method != "train_on_batch" for f in self.sites.fits)
-        return Counter(CounterKind.ITERATIONS, frozenset(self.feeding.drivers), fitted)
-
-    @cached_property
-    def _batches(self) -> Counter:
-        return Counter(CounterKind.BATCH, frozenset(), fitted=True)
-
-    @cached_property
-    def _global_step(self) -> Counter | None:
-        """The global step, where a train op counts it."""
-        if not (
-            self.graph_counts.global_steps if self.sites.builds_graph else self.graph_counts.counted_eagerly
-        ):
-            return None
-        return Counter(CounterKind.GLOBAL_STEP, frozenset(self.feeding.drivers))
-
-
-def _is_added_to_layer(made: ast.Call) -> bool:
-    """`self.add_weight(name="step", initializer="zeros", trainable=False)` of a layer or a model"""
-    func, trained = made.func, argument(made, "trainable")
-    is_kept = isinstance(trained, ast.Constant) and trained.value is False
-    return isinstance(func, ast.Attribute) and func.attr == "add_weight" and is_kept
+            yield self._variables.of(origin.call) if origin.call is not None else None
 
 
 def _is_none_yet(b: Binding) -> bool:
@@ -551,10 +353,6 @@ def _counted(e: ast.expr) -> ast.expr:
     moved = isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Add, ast.Sub))
     by_number = moved and isinstance(e, ast.BinOp) and isinstance(e.right, ast.Constant)
     return e.left if by_number and isinstance(e, ast.BinOp) else e
-
-
-def _is_stored_to(n: ast.expr) -> bool:
-    return isinstance(getattr(n, "ctx", None), (ast.Store, ast.Del))
 
 
 __all__ = ["Counters"]

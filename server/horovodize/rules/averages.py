@@ -299,7 +299,7 @@ def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> b
     if _is_of_steps(draft, what) and not _is_shown(draft, what):
         return False
     read = [n for n in ast.walk(what) if isinstance(n, ast.Name) and n.id in sums]
-    counters, counted_for_all = draft.facts.counters, draft.facts.counters.of_rows
+    counters, counted_for_all = draft.facts.counters, draft.facts.counters.listed.of_rows
     if any(isinstance(n.ctx, ast.Load) and counters.of(n) in counted_for_all for n in read):
         return False  # a count of the rows of all ranks
     return summed_items.is_one(draft, driver, what, sums) or any(

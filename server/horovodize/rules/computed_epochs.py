@@ -27,7 +27,9 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
     kinds = (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP)
     if counter is None or not counted.is_whole(draft, ratio.right):
         return
-    if counter.kind not in kinds and not any(counter is c for c, _ in draft.facts.counters.begun_by_others):
+    if counter.kind not in kinds and not any(
+        counter is c for c, _ in draft.facts.counters.listed.begun_by_others
+    ):
         return
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return

@@ -90,7 +90,7 @@ def is_one(draft: Draft, e: ast.expr) -> bool:
 def _divide_starts(draft: Draft) -> None:
     """`step = epoch * steps`, then `step += 1`, which counts a rank's: `step = epoch * steps // hvd.size()`; what it is set off
     against in the same way, `step - epoch * steps`, too."""
-    for counter in draft.facts.counters.begun_by_products:
+    for counter in draft.facts.counters.listed.begun_by_products:
         products = [e for e in counter.starts if not isinstance(e, ast.Constant)]
         if not counted.counts_share(draft, counter) or not any(_is_of_all(draft, e) for e in products):
             continue

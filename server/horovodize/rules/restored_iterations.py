@@ -46,7 +46,9 @@ def apply(draft: Draft) -> None:
         if not draft.once("kept iterations", made):
             continue
         sites = sites_of(draft, kept)
-        counters = [c for c in draft.facts.counters.stored if c.made is not None and _counts(draft, c, sites)]
+        counters = [
+            c for c in draft.facts.counters.listed.stored if c.made is not None and _counts(draft, c, sites)
+        ]
         places = dict(draft.facts.kept.places(made))
         steps = [dict(draft.facts.kept.places(c.made)) for c in counters if c.made is not None]
         found = [(call, name, step[call]) for call, name in places.items() for step in steps if call in step]
@@ -84,7 +86,7 @@ def tell_begun(draft: Draft) -> None:
     """Says it of numbers that begin with such a count: `step = int(optimizer.iterations)`."""
     if any(n.message == STORED for n in draft.notes):
         return
-    for counter, begun in draft.facts.counters.begun_by_others:
+    for counter, begun in draft.facts.counters.listed.begun_by_others:
         if counted.counts_share(draft, counter):
             tell(draft, "G6", begun, begun)
 

@@ -102,10 +102,10 @@ _MORE = (ast.Gt, ast.GtE, ast.Eq)
 def apply(draft: Draft) -> None:
     if not begins(draft, "G6") or not draft.divided:
         return
-    for counter in draft.facts.counters.of_rows:
+    for counter in draft.facts.counters.listed.of_rows:
         if not counter.stored and counted.counts_share(draft, counter):
             _stride(draft, counter, _WHY_ROWS)
-    for counter in draft.facts.counters.stored:
+    for counter in draft.facts.counters.listed.stored:
         if counted.counts_share(draft, counter):
             _stride(draft, counter)
             lengths_beside_counts.tell_starts(draft, counter.starts, "G6")
@@ -144,10 +144,10 @@ def agree_on_starts(draft: Draft, frames: Sequence[Frame]) -> None:
     """Lets all ranks go on from the step that rank 0 has restored: another host may have no checkpoint, or an older one.
     `frames`: those of the ways to what trains."""
     _agree_on_reads(draft, frames)
-    for counter in draft.facts.counters.stored:
+    for counter in draft.facts.counters.listed.stored:
         if counter.made is None:
             _agree_on_number(draft, counter)
-    counted = [counter.made for counter in draft.facts.counters.stored if counter.made is not None]
+    counted = [counter.made for counter in draft.facts.counters.listed.stored if counter.made is not None]
     for made in dict.fromkeys([*counted, *_deciding(draft, frames)]):
         _send(draft, made, _AGREE, _WHY_AGREE)
     for made in _in_losses(draft):
@@ -290,7 +290,9 @@ def ends_by_stored(draft: Draft, driver: Driver) -> bool:
         sides = faced(test, operators)
         if sides is not None:
             counter = _counter_behind(draft, sides[0], driver)
-            goes_on = counter is not None and (counter.stored or counter in draft.facts.counters.of_rows)
+            goes_on = counter is not None and (
+                counter.stored or counter in draft.facts.counters.listed.of_rows
+            )
             if goes_on and counter is not None and driver in counter.drivers:
                 if any(_is_measured(amount_of(place)) for place in counter.advances):
                     agree(draft, test, why=_WHY_MEASURED)
