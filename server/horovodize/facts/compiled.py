@@ -11,7 +11,8 @@ from horovodize.facts.over_rows import Over
 from horovodize.facts.own_layers import is_unseen, own_methods
 from horovodize.facts.shapes import Shapes
 from horovodize.summary.module import Module
-from horovodize.summary.sites import Compile, Sites
+from horovodize.summary.site_kinds import Compile
+from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, Function, argument, arguments
 
 _MOST = 1500

@@ -198,7 +198,7 @@ def _own_names(loop: Loop) -> set[str]:
 
 def _fed(feeding: Feeding, driver: Driver) -> set[ast.AST]:
     """All that the steps of a loop depend on; where they apply what other runs of a session have gathered, those."""
-    graph, gathered = feeding.sites.graph, feeding.sites.accumulators
+    graph, gathered = feeding.sites.graph, feeding.sites.flow.accumulators
     given = [a for step in driver.steps for a in arguments(step)]
     if any(gathered.are_applied_in(step, graph.train_ops) for step in driver.steps):
         inside = {n for s in driver.loop.body for n in walk(s)}

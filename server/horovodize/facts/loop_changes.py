@@ -47,7 +47,7 @@ class LoopChanges:
         """What the elements of an array are set to in the loops around a step: `batch[j] = rows[k]`. (What is set by a list of
         such, `a[j], b[j] = pair`, is that of the whole.)"""
         loops = [loop for c in context.around() for loop in c.loops]
-        for statement in self.feeding.sites.elements.statements(e) if loops else ():
+        for statement in self.feeding.sites.flow.elements.statements(e) if loops else ():
             function = self.syntax.function(statement)
             in_call = any(
                 c.repeated and c.function is function for c in context.around()

@@ -29,7 +29,8 @@ from horovodize.summary.call_paths import Drive
 from horovodize.summary.feeding import Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.selecting import is_indexed
-from horovodize.summary.sites import Sites, Update
+from horovodize.summary.site_kinds import Update
+from horovodize.summary.sites import Sites
 from horovodize.summary.sparse_inputs import takes_sparse
 from horovodize.summary.syntax import LOOPS, Loop, argument, is_one
 

@@ -6,7 +6,7 @@ import ast
 import re
 
 from horovodize.summary.module import Module
-from horovodize.summary.sites import Update
+from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import CALLABLES
 
 _KEEPING = re.compile(

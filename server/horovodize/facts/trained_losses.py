@@ -9,7 +9,8 @@ from horovodize.facts.contexts import Context, context_of
 from horovodize.summary.begun_anew import begun_anew, models_of
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module
-from horovodize.summary.sites import Sites, Update
+from horovodize.summary.site_kinds import Update
+from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import CALLABLES, argument
 
 

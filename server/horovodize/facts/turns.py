@@ -199,7 +199,7 @@ class Turns:
                 found.append(self._fixed(e, context))
         if not bindings and not hasattr(builtins, e.id):
             self.vague[e] = None
-        found += [(self._part(filled, context)[0], ()) for filled in self.feeding.sites.appended(e)]
+        found += [(self._part(filled, context)[0], ()) for filled in self.feeding.sites.flow.appended(e)]
         elements = list(self.changes.set_in(e, context))
         found += [(self._part(filled, self._elsewhere(filled, context))[0], ()) for filled in elements]
         part = max((p for p, _ in found), default=Part.NUMBER)

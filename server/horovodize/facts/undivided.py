@@ -12,7 +12,8 @@ from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
-from horovodize.summary.sites import Fit, Sites
+from horovodize.summary.site_kinds import Fit
+from horovodize.summary.sites import Sites
 from horovodize.summary.sparse_inputs import takes_sparse
 from horovodize.summary.syntax import FUNCTIONS, argument
 

@@ -132,7 +132,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.binding import Binding
-from horovodize.summary.sites import Compile, Fit, Update
+from horovodize.summary.site_kinds import Compile, Fit, Update
 
 _VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
 

@@ -14,7 +14,7 @@ from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import CORE, HVD, Draft
 from horovodize.rules.step_state import OF_MODEL
 from horovodize.source import Edit
-from horovodize.summary.sites import Update
+from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import argument
 
 _WHAT = "Let all ranks change the weights by rank 0's random numbers"

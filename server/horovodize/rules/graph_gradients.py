@@ -14,7 +14,7 @@ def is_gradient(draft: Draft, e: ast.expr) -> bool:
     gather them go on by as much as alone."""
     if not draft.in_graph:
         return False
-    return bool(draft.sites.flow_from(e, lambda call: draft.names.last(call.func) in _TAKING))
+    return bool(draft.sites.flow.flow_from(e, lambda call: draft.names.last(call.func) in _TAKING))
 
 
 __all__ = ["is_gradient"]

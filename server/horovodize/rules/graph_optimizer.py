@@ -126,7 +126,7 @@ def _averages_by_hand(draft: Draft, call: ast.Call) -> bool:
     if call.func.attr != "apply_gradients":
         return False
     pairs = argument(call, "grads_and_vars", 0)
-    sources = draft.sites.flow_from(pairs, lambda c: _is_source(draft, c)) if pairs is not None else []
+    sources = draft.sites.flow.flow_from(pairs, lambda c: _is_source(draft, c)) if pairs is not None else []
     if not sources:
         draft.refuse(
             "HVD006",

@@ -246,7 +246,7 @@ def applies_gathered(draft: Draft, test: ast.expr) -> bool:
         r.call for r in draft.sites.graph.trainings if any(draft.drive.reaches(s, {r.call}) for s in places)
     ]
     if runs:
-        ops, gathered = draft.sites.graph.train_ops, draft.sites.accumulators
+        ops, gathered = draft.sites.graph.train_ops, draft.sites.flow.accumulators
         return all(gathered.are_applied_in(run, ops) for run in runs)
     return any(
         update.gradients

@@ -54,7 +54,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.stops_together import stop_together
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
-from horovodize.summary.sites import Fit
+from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import CALLABLES, LOOPS, argument, arguments, says_none
 from horovodize.summary.unpacking import handed_on, unpacks
 

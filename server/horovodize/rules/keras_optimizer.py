@@ -38,7 +38,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
 from horovodize.source.project import ProjectDocument
-from horovodize.summary.sites import Compile, Fit
+from horovodize.summary.site_kinds import Compile, Fit
 from horovodize.summary.syntax import FUNCTIONS, position
 from horovodize.summary.unpacking import unpacks
 

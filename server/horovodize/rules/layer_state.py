@@ -135,7 +135,7 @@ def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[_Set]:
             continue
         given = call.args[:1]
         if isinstance(given[0], ast.Name):
-            given = [*given, *draft.sites.appended(given[0])]
+            given = [*given, *draft.sites.flow.appended(given[0])]
         for pair in (n for n in draft.values.depends(given, _FAR) if isinstance(n, ast.Tuple)):
             held = pair.elts[0] if len(pair.elts) == 2 else None
             if isinstance(held, ast.Attribute) and _is_variable(draft, held):

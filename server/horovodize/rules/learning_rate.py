@@ -123,7 +123,7 @@ def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
 def _rate_by_hand(draft: Draft, change: ast.expr) -> ast.expr:
     """`rate` of `w.assign_sub(rate * gradient)`; where none is to be seen, all that is taken off."""
     if isinstance(change, ast.BinOp) and isinstance(change.op, ast.Mult):
-        return change.right if draft.sites.gradient_calls(change.left) else change.left
+        return change.right if draft.sites.flow.gradient_calls(change.left) else change.left
     return change
 
 

@@ -60,7 +60,11 @@ def _goes_on_by_all(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     compared with stays."""
     known = draft.facts.counters
     counter = known.of(e)
-    return counter is not None and driver in counter.drivers and (counter.stored or counter in known.listed.of_rows)
+    return (
+        counter is not None
+        and driver in counter.drivers
+        and (counter.stored or counter in known.listed.of_rows)
+    )
 
 
 def _counts(loop: ast.For | ast.AsyncFor, e: ast.expr, test: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from horovodize.rules.any_rank_test import agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
-from horovodize.summary.sites import Compile
+from horovodize.summary.site_kinds import Compile
 from horovodize.summary.syntax import argument, says_none
 
 Sink = Literal["compile", "update", "graph"]

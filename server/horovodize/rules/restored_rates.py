@@ -19,7 +19,7 @@ from horovodize.rules.number_settings import Setting
 from horovodize.rules.optimizers import KERAS_OPTIMIZER, Trained, rate_argument, trained_optimizers
 from horovodize.rules.schedule import is_schedule
 from horovodize.rules.strong import Scaling, scaling, sites_of
-from horovodize.summary.sites import Fit
+from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import CALLABLES, argument
 
 SAID = (

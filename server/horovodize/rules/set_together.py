@@ -24,7 +24,7 @@ def pairs(draft: Draft, call: ast.Call | None = None) -> list[ast.Tuple]:
     given = [
         e for c in calls if draft.names.last(c.func) == _SETS if (e := argument(c, "tuples", 0)) is not None
     ]
-    given += [added for e in given if isinstance(e, ast.Name) for added in draft.sites.appended(e)]
+    given += [added for e in given if isinstance(e, ast.Name) for added in draft.sites.flow.appended(e)]
     found = [n for n in (draft.values.depends(given, _LIMIT) if given else []) if isinstance(n, ast.Tuple)]
     return in_order([n for n in dict.fromkeys(found) if len(n.elts) == 2 and isinstance(n.ctx, ast.Load)])
 

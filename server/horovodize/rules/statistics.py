@@ -12,7 +12,7 @@ from horovodize.facts.exits import exits
 from horovodize.rules import keras_session, layer_state
 from horovodize.rules.draft import CORE, KERAS, Draft
 from horovodize.rules.subclass_parts import guarded
-from horovodize.summary.sites import Fit
+from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import Loop, argument
 
 _COMMENT = "Horovod: rank 0's batch-norm statistics, not averaged."

@@ -42,7 +42,7 @@ from horovodize.rules.draft import HVD, RANK, SIZE, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
-from horovodize.summary.sites import Compile, Fit
+from horovodize.summary.site_kinds import Compile, Fit
 from horovodize.summary.syntax import position
 
 _SLICED = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)

@@ -35,7 +35,7 @@ from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.rule import Rule
 from horovodize.rules.step_state import is_nested, is_one_variable
 from horovodize.source import Edit
-from horovodize.summary.sites import Update
+from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import argument
 
 _WHY = "Gradients are averaged over all ranks before they are applied."

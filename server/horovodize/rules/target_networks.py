@@ -214,7 +214,7 @@ def _cases(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.expr]:
 def trained_by(draft: Draft, variables: Sequence[ast.expr]) -> set[ast.AST]:
     """All that lists of variables are made of: the models, where they are made."""
     trained = set(draft.values.depends(variables))
-    gathered = [e for n in trained if isinstance(n, ast.Name) for e in draft.sites.appended(n)]
+    gathered = [e for n in trained if isinstance(n, ast.Name) for e in draft.sites.flow.appended(n)]
     trained.update(draft.values.depends(gathered))
     return trained
 

@@ -53,4 +53,4 @@ def _values(draft: Draft, logs: ast.expr) -> Iterator[ast.expr]:
             case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
                 yield from (k.value for k in keywords)
     if isinstance(logs, (ast.Name, ast.Attribute)):
-        yield from draft.sites.elements.values(logs)
+        yield from draft.sites.flow.elements.values(logs)

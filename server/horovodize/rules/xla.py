@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
-from horovodize.summary.sites import Compile
+from horovodize.summary.site_kinds import Compile
 from horovodize.summary.syntax import FUNCTIONS, argument
 
 _WHAT = "Train without XLA"

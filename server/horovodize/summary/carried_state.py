@@ -162,7 +162,7 @@ class CarriedState:
         while todo:
             new = [n for n in self.values.depends(todo, _FAR) if n not in found]
             found.update(new)
-            todo = [e for n in new if isinstance(n, ast.Name) for e in self.sites.appended(n)]
+            todo = [e for n in new if isinstance(n, ast.Name) for e in self.sites.flow.appended(n)]
         return found
 
     # ------------------------------------------------------------------ sessions

@@ -24,7 +24,8 @@ from horovodize.summary.once import once
 from horovodize.summary.passed_on import dataset_of
 from horovodize.summary.pipeline import Pipelines, looked_through
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
-from horovodize.summary.sites import Fit, Sites
+from horovodize.summary.site_kinds import Fit
+from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
 from horovodize.summary.variables import Variables, bound_names
 

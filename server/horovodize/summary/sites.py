@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from horovodize.summary.accumulators import Accumulators
-from horovodize.summary.elements import Elements
+from horovodize.summary.gradient_flow import GradientFlow
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.keras_fits import fits_keras
 from horovodize.summary.module import Module
 from horovodize.summary.perturbations import is_taken_back
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments
+from horovodize.summary.site_kinds import Compile, Fit, Update
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 from horovodize.summary.tf1_sites import Tf1Sites
 from horovodize.summary.undone_steps import Undone, UndoneSteps
 from horovodize.summary.unpacking import named, passed
@@ -26,63 +25,6 @@ if TYPE_CHECKING:
 MODEL = "tensorflow.keras.Model"
 TAPE = "tensorflow.GradientTape"
 _FIT = ("fit", "fit_generator", "train_on_batch")
-_UNSCALING = "get_unscaled_gradients"  # of a loss scale: gives the gradients that it is given, divided
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """`model.fit(…)`, `fit_generator` or `train_on_batch` of a Keras model."""
-
-    call: ast.Call
-    method: str
-
-    @property
-    def model(self) -> ast.expr:
-        assert isinstance(self.call.func, ast.Attribute)
-        return self.call.func.value
-
-    @property
-    def steps(self) -> ast.expr | None:
-        """How many steps, or rows, it is told that an epoch has."""
-        steps = argument(self.call, "steps_per_epoch", 1 if self.method == "fit_generator" else None)
-        return steps if steps is not None else argument(self.call, "samples_per_epoch")
-
-
-@dataclass(frozen=True, eq=False)
-class Compile:
-    """`model.compile(…)`; `optimizers` are the arguments that hold one (GANs pass several), none when it is left out."""
-
-    call: ast.Call
-    optimizers: tuple[ast.expr, ...]
-
-    @property
-    def model(self) -> ast.expr:
-        assert isinstance(self.call.func, ast.Attribute)
-        return self.call.func.value
-
-
-@dataclass(frozen=True, eq=False)
-class Update:
-    """`optimizer.apply_gradients(…)` (in Keras 3 also `optimizer.apply(…)`), `optimizer.minimize(…)`, or the end of some
-    updates by hand (method "assign").
-
-    gradients   the `tape.gradient(…)` calls whose result is applied
-    variables   the expression whose variables are updated, where it can be told
-    step_of     the Keras model class whose own `train_step` this belongs to: then `fit` drives it"""
-
-    call: ast.Call
-    method: str
-    gradients: tuple[ast.Call, ...]
-    variables: tuple[ast.expr, ...]
-    step_of: ast.ClassDef | None
-
-    @property
-    def optimizer(self) -> ast.expr | None:
-        """What updates; None for updates by hand."""
-        if self.method == "assign":
-            return None
-        assert isinstance(self.call.func, ast.Attribute)
-        return self.call.func.value
 
 
 class Sites(Tf1Sites):
@@ -195,14 +137,14 @@ class Sites(Tf1Sites):
             step.gradient
             for step in self._by_hand
             if self.module.syntax.function(step.gradient) in training
-            and is_taken_back(self.module, step.calls, self.appended)
+            and is_taken_back(self.module, step.calls, self.flow.appended)
         ]
 
     @cached_property
     def _by_hand(self) -> list[HandUpdate]:
         if not self.tapes:
             return []
-        finder = HandUpdates(self.module, self.gradient_calls, self.appended)
+        finder = HandUpdates(self.module, self.flow.gradient_calls, self.flow.appended)
         return finder.find(
             c for c in self.method_calls(*ASSIGNS) if not self._gathers(c) and not self.passes(c)
         )
@@ -303,7 +245,7 @@ class Sites(Tf1Sites):
             if self.is_handed_on(call):
                 continue
             gradients = argument(call, "grads", 0)
-            calls = self.gradient_calls(gradients) if gradients is not None else []
+            calls = self.flow.gradient_calls(gradients) if gradients is not None else []
             given = argument(call, "trainable_variables", 1)
             assert isinstance(call.func, ast.Attribute)
             optimizer = any(map(self.module.is_optimizer, self.module.values.calls(call.func.value)))
@@ -358,7 +300,7 @@ class Sites(Tf1Sites):
         if pairs is None:
             return Update(call, "apply_gradients", (), (), step_of)
         gradients, variables = self._pairs(pairs)
-        calls = self.gradient_calls(gradients)
+        calls = self.flow.gradient_calls(gradients)
         if variables is None and calls:
             sources = [argument(g, "sources", 1) for g in calls]
             found = tuple(v for s in sources if s is not None for v in _variables(self.module, s))
@@ -388,78 +330,15 @@ class Sites(Tf1Sites):
                         return node, inner[1]
         return pairs, None
 
-    def gradient_calls(self, gradients: ast.expr) -> list[ast.Call]:
-        """The `tape.gradient(…)` calls that an expression is made of: data flow back to the tapes, not through them."""
-        return self.flow_from(
-            gradients,
-            lambda c: isinstance(c.func, ast.Attribute) and c.func.attr in ("gradient", "jacobian"),
-        )
-
-    def flow_from(self, gradients: ast.expr, is_source: Callable[[ast.Call], bool]) -> list[ast.Call]:
-        """The calls that an expression is made of and that are a source: data flow back to them, not through them."""
-        m, values = self.module, self.module.values
-        todo: list[ast.AST] = [gradients]
-        seen: set[ast.AST] = set()
-        found: list[ast.Call] = []
-        while todo and len(seen) < 3000:
-            n = todo.pop()
-            if n in seen:
-                continue
-            seen.add(n)
-            if isinstance(n, ast.Call):
-                if isinstance(n.func, ast.Attribute) and n.func.attr == _UNSCALING:
-                    todo += arguments(n)
-                    continue
-                if is_source(n):
-                    found.append(n)
-                    continue
-                todo += self.accumulators.through(n)
-                callee = values.callee(n)
-                if isinstance(callee, CALLABLES):
-                    todo += values.returned(callee)
-                    continue
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-                for b in m.scopes.reaching(n):
-                    if b.kind == "parameter":
-                        todo += values.passed(b)
-                    elif b.value is not None:
-                        todo += self._parts(b.value, b.path)
-                todo += [*self.appended(n), *self.elements.values(n)]
-            elif isinstance(n, ast.Attribute):
-                todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
-                todo += self.elements.values(n)
-            todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
-        return sorted(found, key=lambda c: (c.lineno, c.col_offset))
-
-    def _parts(self, value: ast.expr, path: tuple[int, ...]) -> list[ast.AST]:
-        """Of `loss, grads = step(…)` only what the second name gets."""
-        if not path:
-            return [value]
-        origins = list(self.module.values._follow(value, path, set()))
-        return [o.node for o in origins]
-
-    def appended(self, name: ast.Name) -> list[ast.expr]:
-        """What is appended to the list that a name stands for."""
-        scope = self.module.scopes.lookup(name.id, name)
-        return [
-            c.args[-1]
-            for c in self.method_calls("append", "extend")
-            if c.args and isinstance(c.func, ast.Attribute) and isinstance(c.func.value, ast.Name)
-            and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
-        ]  # fmt: skip
-
     @cached_property
-    def elements(self) -> Elements:
-        return Elements(self.module)
-
-    @cached_property
-    def accumulators(self) -> Accumulators:
-        return Accumulators(self.module, self.method_calls)
+    def flow(self) -> GradientFlow:
+        """What gradients are made of."""
+        return GradientFlow(self.module, self.method_calls)
 
     def _gathers(self, call: ast.Call) -> bool:
         """Whether a call assigns to a variable that only gathers gradients which an optimizer applies later."""
         assert isinstance(call.func, ast.Attribute)
-        return bool(self._optimizer_updates) and self.accumulators.is_applied(call.func.value)
+        return bool(self._optimizer_updates) and self.flow.accumulators.is_applied(call.func.value)
 
     def _step_of(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> ast.ClassDef | None:
         """The Keras model class whose `train_step` a node stands in, or alone runs it through helpers."""

@@ -252,7 +252,7 @@ from horovodize.restrictions.horovod.unseen_models import is_of_unseen_class, la
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.sites import Fit, Update
+from horovodize.summary.site_kinds import Fit, Update
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 from horovodize.world.versions import before
 from horovodize.world.world import Keras
@@ -453,7 +453,7 @@ def _are_own(context: Context, update: Update) -> bool:
     pairs = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
     if pairs is None or not update.gradients:
         return False
-    sources = context.sites.flow_from(_gradients_of(context, pairs), lambda c: _ends(context, c))
+    sources = context.sites.flow.flow_from(_gradients_of(context, pairs), lambda c: _ends(context, c))
     return bool(sources) and all(c in update.gradients and _is_of_plain_tape(context, c) for c in sources)
 
 
@@ -521,7 +521,7 @@ def _applies_plain(context: Context, call: ast.Call) -> str:
     pairs = argument(call, "grads_and_vars", 0)
     if pairs is None or not isinstance(call.func, ast.Attribute):
         return ""
-    sources = context.sites.flow_from(pairs, lambda c: _ends_in_graph(context, c))
+    sources = context.sites.flow.flow_from(pairs, lambda c: _ends_in_graph(context, c))
     if not sources or not all(context.names.of(c.func) in _OF_GRAPHS or _computes(c) for c in sources):
         return ""
     plain = all(

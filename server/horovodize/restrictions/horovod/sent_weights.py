@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.summary.sites import Update
+from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import argument, position
 
 # What makes something that broadcasts only when a training or a session gets it.

@@ -161,7 +161,7 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.pipeline_counts import is_endless_after
-from horovodize.summary.sites import Fit
+from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200

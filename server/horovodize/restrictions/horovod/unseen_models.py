@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.restrictions.context import Context
-from horovodize.summary.sites import Compile
+from horovodize.summary.site_kinds import Compile
 from horovodize.summary.syntax import position
 
 _LIBRARIES = (  # their classes leave the gradients to the optimizer

@@ -10,7 +10,7 @@ from horovodize.rules.elastic import names
 from horovodize.rules.elastic.at_start import growth, refuse_what_is_made_once
 from horovodize.rules.elastic.block import can_be_a_body, into_function
 from horovodize.source import Edit, Span
-from horovodize.summary.sites import Fit
+from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import argument
 
 _WHAT = "Make training elastic"
