@@ -170,3 +170,30 @@ def test_one_step_in_turns_that_are_fewer_is_not_asked_about() -> None:
 )
 def test_one_step_in_turns_that_stay_is_asked_about(loop: str) -> None:
     assert asks_of_one(loop)
+
+
+IN_TURNS = (
+    HEAD
+    + """\
+from settings import n
+K, count, it = 5, 0, iter(ds)
+opt = tf.keras.optimizers.SGD(0.01)
+while count < 900:
+    for _ in range({}):
+        x, y = next(it)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    count += 5
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "said"),
+    [("5", True), ("K", True), ("500", False), ("n", False)],  # of many, what is rounded is little
+)
+def test_so_it_is_of_a_few_steps_that_each_turn_of_a_loop_takes(turns: str, said: bool) -> None:
+    plan = plan_of(IN_TURNS.format(turns))
+    assert f"range(max(1, {turns} // hvd.size()))" in plan.text or turns in ("n", "500")
+    assert any("nor evenly among" in m.message for m in plan.notes) is said

@@ -2,7 +2,7 @@
 
 One step can't be divided among ranks: there would be as many steps as before, of size() times the rows, at size() times the
 rate. So the epochs of such a `fit` are divided; what its callbacks do with each epoch comes less often then, which is asked
-about, as is one step in a loop. A few steps are divided, and it is said that with more ranks than steps it stays longer."""
+about, as is one step in a loop. A few steps are divided, and it is said that not all numbers of ranks share them evenly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, feeding, is_none
 from horovodize.summary.syntax import argument
 
-_FEW = 8  # steps: there may be more ranks than these
+_FEW = 8  # steps: there may be more ranks than these, and what is rounded shows
 _DIVIDE = "Divide the epochs, each of which is one step, among the ranks"
 _WHY = "A step trains on a batch of each rank, so 1/size() of the steps see as many rows; one step can't be divided."
 _CALLBACKS = (
@@ -21,6 +21,11 @@ _CALLBACKS = (
 )
 _ONE_EACH = (
     "this takes one step each time, which can't be divided: take it size() times less often, or keep the rate"
+)
+
+_UNEVEN = (
+    "{0} steps can't be divided among more than {0} ranks, nor evenly among a number that doesn't divide {0}: there all ranks "
+    "together take more of them, or fewer, than one process"
 )
 
 
@@ -42,7 +47,13 @@ def are_one(draft: Draft, rule: str, steps: ast.expr) -> bool:
     known = feeding(draft).kinds.constant(steps)
     if known == 1:
         draft.ask(rule, steps, "Take fewer of these steps", _WHY, _ONE_EACH)
-    elif known is not None and 1 < known < _FEW:
-        said = f"{known} steps can't be divided among more than {known} ranks: there it stays longer than its share"
-        draft.note(rule, steps, said)
+    else:
+        tell(draft, rule, steps)
     return known == 1
+
+
+def tell(draft: Draft, rule: str, steps: ast.expr) -> None:
+    """Says of a few steps, which each turn of a loop takes, or each epoch, that not all numbers of ranks share them evenly."""
+    known = feeding(draft).kinds.constant(steps)
+    if known is not None and 1 < known < _FEW:
+        draft.note(rule, steps, _UNEVEN.format(known))

@@ -13,7 +13,7 @@ from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.restored_numbers import RESUMING
 from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
-from horovodize.rules import averages, counted, nested, numbered_on, own_numbers, resume, strong
+from horovodize.rules import averages, counted, few_steps, nested, numbered_on, own_numbers, resume, strong
 from horovodize.rules.decisions import (
     Amount,
     Decided,
@@ -70,6 +70,8 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if single and isinstance(e, ast.Call) and not indexed:
         _keep_last(draft, driver, e.args[0], 0, rule)
         _divide_count(draft, e.args[0], rule)
+        if draft.syntax.loops(driver.loop):  # again and again
+            few_steps.tell(draft, rule, e.args[0])
     elif (numbers := counts_from(draft, e)) is not None and not indexed:
         divide_from(draft, driver, numbers, rule)
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
