@@ -10,7 +10,7 @@ HEAD = (
     TF
     + """
 import numpy as np
-tasks = tf.data.Dataset.from_tensor_slices((np.zeros((99, 8, 3)), np.zeros((99, 8, 1)))).batch(4)
+tasks = tf.data.Dataset.from_tensor_slices(tuple(np.zeros((99, 8, n)) for n in (3, 1, 3, 1))).batch(4)
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
 opt, inner = tf.keras.optimizers.SGD(0.5), tf.keras.optimizers.SGD(0.1)
 """
@@ -28,11 +28,11 @@ BY_HAND = """\
 """
 QUERY = """\
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean((model(x) - y) ** 2)
+        loss = tf.reduce_mean((model(a) - b) ** 2)
     outer = tape.gradient(loss, model.trainable_variables)
 """
 UPDATE = "    opt.apply_gradients(zip(outer, model.trainable_variables))\n"
-LOOP = "for x, y in tasks:\n"
+LOOP = "for x, y, a, b in tasks:\n"
 KEPT = "    kept = model.get_weights()\n"
 BACK = "    model.set_weights(kept)\n"
 HALF = "    kept = [0.5 * w for w in model.get_weights()]\n"
@@ -92,3 +92,23 @@ def test_steps_of_the_optimizer_that_updates_are_asked_about() -> None:
     """Its rate is multiplied, for them as well."""
     text = HEAD + LOOP + KEPT + ADAPT + BY_OPTIMIZER.replace("inner", "opt") + QUERY + BACK + UPDATE
     assert any("sets weights back after these steps" in c.doubt for c in plan_of(text).to_confirm)
+
+
+def test_a_move_up_the_gradient_of_the_same_loss_is_one_of_all_ranks() -> None:
+    """Sharpness-aware minimization that comes back by a copy: both gradients are of the batch of all ranks."""
+    move = (
+        STEP.replace("        ", "    ", 1).replace("\n        ", "\n    ")
+        + BY_HAND.replace("\n        ", "\n    ")[4:]
+    )
+    same = QUERY.replace("(a) - b", "(x) - y")
+    plan = plan_of(
+        HEAD
+        + LOOP
+        + COPIES
+        + move.replace("assign_sub(0.1 * g)", "assign_add(0.1 * g)")
+        + same
+        + ASSIGNED
+        + UPDATE
+    )
+    assert plan.text.count(WRAP) == 2
+    assert not plan.to_confirm

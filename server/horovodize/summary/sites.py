@@ -131,14 +131,36 @@ class Sites(Tf1Sites):
 
     @cached_property
     def moving_gradients(self) -> list[ast.Call]:
-        """The gradients by which variables are moved, and moved back before an optimizer's update of the same function."""
-        training = {self.module.syntax.function(u.call) for u in self._optimizer_updates}
+        """The gradients by which variables are moved, and moved or set back before an optimizer's update of the same function,
+        by the gradient of the same loss there."""
+        training = [u for u in self._optimizer_updates if u.gradients]
+        functions = {self.module.syntax.function(u.call) for u in self._optimizer_updates}
         return [
             step.gradient
             for step in self._by_hand
-            if self.module.syntax.function(step.gradient) in training
-            and is_taken_back(self.module, step.calls, self.flow.appended)
+            if self.module.syntax.function(step.gradient) in functions
+            and (
+                is_taken_back(self.module, step.calls, self.flow.appended)
+                or (
+                    any(self._is_same_loss(step.gradient, g) for u in training for g in u.gradients)
+                    and self._is_undone(step.calls, [argument(step.gradient, "sources", 1)])
+                )
+            )
         ]
+
+    def _is_same_loss(self, gradient: ast.Call, other: ast.Call) -> bool:
+        """Whether two gradients are of one loss of one batch: sharpness-aware, unlike those of two tasks."""
+        texts = [self._loss_text(g) for g in (gradient, other)]
+        return gradient is not other and bool(texts[0]) and texts[0] == texts[1]
+
+    def _loss_text(self, gradient: ast.Call) -> str:
+        """How the loss is computed whose gradient is taken; "" where that isn't seen."""
+        target = argument(gradient, "target", 0)
+        if not isinstance(target, ast.Name):
+            return ast.unparse(target) if target is not None else ""
+        bound = self.module.scopes.reaching(target)
+        is_one = len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path
+        return ast.unparse(bound[0].value) if is_one and bound[0].value is not None else ""
 
     @cached_property
     def _by_hand(self) -> list[HandUpdate]:
