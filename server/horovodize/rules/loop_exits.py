@@ -6,8 +6,9 @@ import ast
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.counter_kinds import CounterKind
+from horovodize.facts.exits import deciding, exits
 from horovodize.facts.sources import Source
-from horovodize.rules.decisions import Shared
+from horovodize.rules.decisions import Fewer, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import change_count, counts_a_share, feeding
 from horovodize.summary.augmented import augmented
@@ -116,7 +117,27 @@ def divide_exits(draft: Draft, loop: Loop, rule: str) -> bool:
             if end is not None and _counts_in(draft, loop, end[0]):
                 change_count(draft, rule, end[1], why=_WHY)
                 divided = True
-    return divided
+    return divided or _ends_in_event(draft, loop, rule)
+
+
+def _ends_in_event(draft: Draft, loop: Loop, rule: str) -> bool:
+    """`if step % 50 == 0: … if step >= n: break`: both numbers are divided together, as an event and one in it (G5)."""
+    for leaving in exits(loop):
+        around = deciding(draft.syntax, leaving, loop)
+        arms = {arm for c, arm in draft.syntax.conditions(leaving) if c in around}
+        if not isinstance(leaving, ast.Break) or len(around) != 2 or arms != {"body"}:
+            continue
+        end, event = compared(around[0].test, (ast.Gt, ast.GtE, ast.Eq)), around[1].test
+        periods = [n.left for n in ast.walk(event) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
+        if (
+            end is not None
+            and [ast.unparse(e) for e in periods] == [ast.unparse(end[0])]
+            and _counts_in(draft, loop, end[0])
+        ):
+            draft.decide(loop, Fewer(rule))
+            draft.divided = True
+            return True
+    return False
 
 
 def parts_of(draft: Draft, test: ast.expr, operator: type[ast.boolop]) -> list[ast.expr]:
