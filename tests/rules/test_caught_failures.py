@@ -41,6 +41,13 @@ def test_the_exception_is_raised_again(handler: str) -> None:
     assert text.index(RAISED) < text.index("print('done')")
 
 
+def test_each_of_several_handlers_raises_again() -> None:
+    handlers = "except OSError:\n    print('file')\nexcept Exception:\n    print('other')\n"
+    text = distributed(tried(handlers)).text
+    assert text.count(RAISED) == 2
+    refused(HEAD + tried(handlers.replace("OSError", "IndexError")), "HVD205", FAILS)
+
+
 def test_before_a_handler_returns() -> None:
     body = tried("except OSError:\n    print('no')\n    return 3\n")
     text = distributed("def main():\n" + textwrap.indent(body, "    ") + "    return 0\nmain()\n").text

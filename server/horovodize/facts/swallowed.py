@@ -27,15 +27,13 @@ _ENDS = ("sys.exit", "os._exit", "exit", "quit", "os.abort")
 
 
 def around(module: Module, frame: Frame) -> Iterator[tuple[ast.ExceptHandler, ast.Try]]:
-    """The handlers that may swallow what happens at a place of a way: the first of each `try` around it in its function."""
+    """The handlers that may swallow what happens at a place of a way, of each `try` around it in its function."""
     child: ast.AST = frame.node
     for a in module.syntax.ancestors(frame.node):
         if a is frame.function:
             return
         if isinstance(a, ast.Try) and module.syntax.field[child] == "body":
-            handler = next((h for h in a.handlers if swallows(module, h, a)), None)
-            if handler is not None:
-                yield handler, a
+            yield from ((h, a) for h in a.handlers if swallows(module, h, a))
         child = a
 
 
