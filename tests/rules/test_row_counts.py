@@ -133,3 +133,81 @@ def test_a_length_that_is_set_each_time_before_counts_no_rows() -> None:
 @pytest.mark.parametrize("other", ["before = 3", "if info: self.width = 0"])
 def test_a_length_that_goes_on_counts_them(other: str) -> None:
     assert "self.width += len(info) * hvd.size()\n" in plan_of(TAPE + WIDTH.format(set=other)).text
+
+
+CALLBACK = """\
+import argparse
+import numpy as np
+import tensorflow as tf
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch", type=int, default=16)
+parser.add_argument("--steps_per_batch", type=int, default=16)
+args = parser.parse_args()
+x, y = np.load("x.npy"), np.load("y.npy")
+settings = dict(vars(args))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+class Stop(tf.keras.callbacks.Callback):
+    def __init__(self, n, other=None):
+        super().__init__()
+        {set}
+        self.seen = 0
+    def on_train_batch_end(self, batch, logs=None):
+        {adds}
+        {more}
+model.fit(x, y, batch_size=args.batch, epochs=9, callbacks=[Stop({given})])
+"""
+STOPS = "if self.seen >= 9000: self.model.stop_training = True"
+
+
+def of_callback(
+    set_to: str, adds: str = "self.seen += self.b", given: str = "args.batch", more: str = STOPS
+) -> str:
+    return plan_of(CALLBACK.format(set=set_to, adds=adds, more=more, given=given)).text
+
+
+@pytest.mark.parametrize(
+    ("set_to", "given"),
+    [
+        ("self.b = args.batch", "4"),
+        ("self.b = n", "args.batch"),
+        ("self.b = n", "int(args.batch)"),
+        ("self.b = n or 32", "args.batch"),
+        ("self.b = n.batch", "args"),
+        ("self.b = n['batch_size']", "settings"),
+        ("self.b = n.get('batch_size', 32)", "settings"),
+    ],
+)
+def test_the_size_of_batches_is_counted_by_other_names(set_to: str, given: str) -> None:
+    """What went by such a count went by the rows of one rank, without a word."""
+    told = of_callback(set_to, given=given)
+    assert "self.seen += self.b * hvd.size()\n" in told
+    assert STOPS.partition(":")[0] in told
+
+
+@pytest.mark.parametrize("key", ["params.get('batch_size', 32)", "params['batch_size']"])
+def test_the_size_of_batches_is_an_entry_of_settings(key: str) -> None:
+    assert f"self.seen += self.{key} * hvd.size()\n" in of_callback("pass", f"self.seen += self.{key}")
+    assert "stop_training" in of_callback("pass", f"self.seen += self.{key}")
+
+
+@pytest.mark.parametrize(
+    ("set_to", "adds", "given"),
+    [
+        ("self.b = args.steps_per_batch", "self.seen += self.b", "4"),
+        ("self.b = len(x)", "self.seen += self.b", "4"),
+        ("self.b = n", "self.seen += self.b", "args.batch if args.steps_per_batch else args.steps_per_batch"),
+        ("self.b = other", "self.seen += self.b", "args.batch, args.steps_per_batch"),
+        ("self.b = n", "self.seen += batch and self.b / 2", "args.batch"),
+        ("self.b = n", "self.seen += self.params.get('batches', 32)", "args.batch"),
+        ("self.b = n", "k = batch; self.seen += k", "args.batch"),
+    ],
+)
+def test_other_numbers_under_such_names_are_no_rows(set_to: str, adds: str, given: str) -> None:
+    assert f"{adds}\n" in of_callback(set_to, adds, given)
+
+
+def test_a_mean_over_the_rows_of_a_rank_is_divided_by_those_by_other_names() -> None:
+    mean = "self.sum += logs['loss'] * self.b; print(self.sum / self.seen)"
+    assert "self.seen += self.b\n" in of_callback("self.b, self.sum = n, 0.0", more=mean)
+    assert "self.seen += self.b\n" in of_callback("self.b = n; self.sum = 0.0", more=mean)

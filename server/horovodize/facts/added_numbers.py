@@ -16,7 +16,7 @@ from horovodize.facts.kept import Kept
 from horovodize.facts.later_starts import LaterStarts
 from horovodize.facts.occasions import Occasions
 from horovodize.facts.restored_numbers import RestoredNumbers
-from horovodize.facts.row_counts import is_number_of_rows
+from horovodize.facts.row_counts import stands_for_rows
 from horovodize.facts.variable_additions import within
 from horovodize.source.nodes import walk
 from horovodize.summary.augmented import Augmented, augmented
@@ -273,7 +273,7 @@ class AddedNumbers:
 
     def is_amount(self, e: ast.expr | None) -> bool:
         """Whether steps are counted by something: a positive number, or the rows of a batch."""
-        return self.is_constant(e) or is_number_of_rows(e)
+        return self.is_constant(e) or stands_for_rows(self.values, e)
 
     def is_constant(self, e: ast.expr | None) -> bool:
         """Whether it is the same number each time, and positive."""

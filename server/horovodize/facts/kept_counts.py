@@ -11,7 +11,7 @@ from horovodize.facts.added_numbers import AddedNumbers
 from horovodize.facts.counter_kinds import Counter, CounterKind, is_stored_to
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.record_counts import RecordCounts
-from horovodize.facts.row_counts import is_divided_by, is_index, is_number_of_rows, is_set_before, is_shown
+from horovodize.facts.row_counts import is_divided_by, is_index, is_set_before, is_shown, stands_for_rows
 from horovodize.facts.variable_counts import VariableCounts
 from horovodize.summary.augmented import added
 
@@ -79,7 +79,7 @@ class KeptCounts:
             b for table in (*tables, *scopes.attributes.values()) for b in table if self.numbers.adds(b)
         ):
             if isinstance(b.anchor, (ast.Name, ast.Attribute)) and any(
-                map(is_number_of_rows, self.numbers.amounts(b))
+                stands_for_rows(self.module.values, e) for e in self.numbers.amounts(b)
             ):
                 found.append(self.numbers.of(self.numbers.key(b.anchor)))
         found += self.records.all

@@ -6,8 +6,13 @@ import ast
 import re
 
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Syntax
+from horovodize.summary.values import Values
 
 _BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.IGNORECASE)
+_TOLD = re.compile(r"batch_?size|(^|_)bs$", re.IGNORECASE)
+_TOLD_OF_SOMETHING = re.compile(
+    r"batch_?size|^batch$|(^|_)bs$", re.IGNORECASE
+)  # `args.batch`; `batch` may be rows
 _SAME = ("int", "cast", "to_int64", "int64", "int32", "numpy")
 _DIVIDING = ("divide", "true_divide", "divide_no_nan", "safe_div", "floordiv", "div")
 _SHOWING = ("print", "format", "write", "info", "debug", "set_postfix", "set_description", "scalar", "log")
@@ -28,7 +33,44 @@ def is_number_of_rows(e: ast.expr | None) -> bool:
         case ast.Name() | ast.Attribute():
             return _BATCH_SIZE.search(_last(e)) is not None
         case _:
+            return is_setting_of_rows(e)
+
+
+def is_setting_of_rows(e: ast.AST | None) -> bool:
+    """Whether an expression is the entry of settings that has the size of batches: `params.get("batch_size", 32)`."""
+    match e:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return _TOLD.search(key) is not None
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_]):
+            return _TOLD.search(key) is not None
+        case _:
             return False
+
+
+def stands_for_rows(values: Values, e: ast.expr | None) -> bool:
+    """Whether an expression gives the number of rows of a batch, or is another name for the size that all batches have:
+    `self.b`, where `self.b = args.batch`. What a batch has been measured to have is no such size: it may be all rows."""
+    if e is None or is_number_of_rows(e) or not isinstance(e, (ast.Name, ast.Attribute)):
+        return is_number_of_rows(e)
+    found = values.origins(e)
+    told = [not o.path and _is_told(o.node) for o in found]
+    return any(told) and all(t or _is_count(o.node) for t, o in zip(told, found, strict=True))
+
+
+def _is_told(e: ast.AST) -> bool:
+    match e:
+        case ast.Call(func=ast.Name(id="int"), args=[inner]):
+            return _is_told(inner)
+        case ast.Name(id=name):
+            return _TOLD.search(name) is not None
+        case ast.Attribute(attr=name):
+            return _TOLD_OF_SOMETHING.search(name) is not None
+        case _:
+            return is_setting_of_rows(e)
+
+
+def _is_count(e: ast.AST) -> bool:
+    return isinstance(e, ast.Constant) and type(e.value) is int and e.value > 0
 
 
 def _is_shape(e: ast.expr) -> bool:
@@ -89,4 +131,12 @@ def is_shown(syntax: Syntax, read: ast.expr) -> bool:
     return any(isinstance(a, ast.JoinedStr) for a in around) or any(name in _SHOWING for name in calls)
 
 
-__all__ = ["is_divided_by", "is_index", "is_number_of_rows", "is_set_before", "is_shown"]
+__all__ = [
+    "is_divided_by",
+    "is_index",
+    "is_number_of_rows",
+    "is_set_before",
+    "is_setting_of_rows",
+    "is_shown",
+    "stands_for_rows",
+]

@@ -39,7 +39,7 @@ from collections.abc import Sequence
 from horovodize.facts.answers import Varies
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.records import gives_record
-from horovodize.facts.row_counts import is_number_of_rows
+from horovodize.facts.row_counts import is_number_of_rows, is_setting_of_rows
 from horovodize.facts.sources import Source
 from horovodize.facts.variable_additions import amount_added
 from horovodize.rules import (
@@ -320,7 +320,9 @@ def _counter_behind(draft: Draft, e: ast.expr, driver: Driver) -> Counter | None
 
 def _is_measured(amount: ast.expr | None) -> bool:
     """Whether a count goes on by what a batch has, `len(batch)`: another rank's may have fewer rows."""
-    return is_number_of_rows(amount) and not isinstance(amount, (ast.Name, ast.Attribute))
+    return is_number_of_rows(amount) and not (
+        isinstance(amount, (ast.Name, ast.Attribute)) or is_setting_of_rows(amount)
+    )
 
 
 def begin_after(draft: Draft, start: ast.expr) -> None:
