@@ -143,3 +143,68 @@ def test_a_sequence_that_does_not_look_at_its_index(line: str, asked: bool) -> N
     """Each rank trained on the same rows."""
     doubts = [q.doubt or "" for q in plan_of(SAME.format(line=line)).to_confirm]
     assert any("doesn't look at its index" in d for d in doubts) is asked
+
+
+SHARED = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+asked = 0
+class Base(tf.keras.utils.Sequence):
+    def __init__(self, x, y):
+        self.x, self.y, self.asked = x, y, 0
+    def __len__(self):
+        return len(self.x) // 16
+    def load(self, index):
+        {count}
+        rows = slice(index * 16, index * 16 + 16)
+        return self.x[rows], self.y[rows]
+    def __getitem__(self, index):
+        return self.load(index)
+class Rows(Base):
+    def __getitem__(self, index):
+        x, y = {get}
+        return x * (1 - self.asked / 700), y
+class Held({base}):
+    def __getitem__(self, index):
+        return {held}
+rows = Rows(x, y)
+model.fit(rows, epochs=4, validation_data={given})
+"""
+
+
+def shared(
+    get: str = "self.load(index)",
+    held: str = "self.load(index)",
+    base: str = "Base",
+    given: str = "Held(x, y)",
+    count: str = "self.asked += 1",
+) -> str:
+    return plan_of(SHARED.format(get=get, held=held, base=base, given=given, count=count)).text
+
+
+TOLD = "x * (1 - self.asked * hvd.size() / 700)"
+
+
+@pytest.mark.parametrize("get", ["self.load(index)", "super().__getitem__(index)"])
+@pytest.mark.parametrize("held", ["self.load(index)", "super().__getitem__(index)", "self.load(index)[::-1]"])
+def test_a_base_class_counts_for_each_of_its_sequences(get: str, held: str) -> None:
+    """That of the sequence which is validated with counts its own: such a count was taken for none, without a word."""
+    assert TOLD in shared(get, held)
+    assert TOLD in shared(get, held, count="self.asked = self.asked + 1")
+
+
+def test_a_number_that_sequences_share_is_no_count_of_one() -> None:
+    """What another object asks, or all add to, goes on with the batches of validation, too."""
+    assert TOLD not in shared(held="rows.load(index)", base="tf.keras.utils.Sequence")
+    assert TOLD not in shared(count="Base.asked += 1")
+    assert TOLD not in shared(count="global asked; asked += 1; self.asked = asked")
+
+
+def test_a_sequence_that_only_validates_counts_none() -> None:
+    alone = SHARED.format(
+        get="self.load(index)", held="self.load(index)", base="Base", given="rows", count="self.asked += 1"
+    ).replace("model.fit(rows,", "model.fit(x, y,")
+    assert TOLD not in plan_of(alone).text

@@ -58,6 +58,8 @@ class Occasions:
             elif self._runs_with_sessions(way):
                 hooked = True
                 drivers.update(self.feeding.drivers)
+            elif self._is_of_others(place, way):
+                continue
             elif way[-1].function is not None or any(frame.loops for frame in way[1:] or way):
                 return None  # and not once, before training: `self.step()` of a scheduler that begins; its own loop aside
         return (drivers, fitted) if drivers or fitted or hooked else None
@@ -100,6 +102,20 @@ class Occasions:
                 return True
         hooks = [self.hooks.of(outermost), *(self.hooks.around(frame.node) for frame in way)]
         return any(hook is not None and hook.is_of_batches for hook in hooks)
+
+    def _is_of_others(self, place: ast.AST, way: tuple[Frame, ...]) -> bool:
+        """Whether a way is that of other objects, which keep a number of their own: `self.calls += 1` of a base class, which is
+        gone to by the `__getitem__` of the sequence that `fit` trains on, and by that of the one it validates with."""
+        asked, owner = way[-1].function, self.syntax.method_class(way[-1].function)
+        if not isinstance(asked, FUNCTIONS) or asked.name != "__getitem__" or owner is None:
+            return False
+        target = place.targets[0] if isinstance(place, ast.Assign) else getattr(place, "target", None)
+        if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+            return False
+        family = self.module.values.family(owner)
+        return target.value.id == "self" and all(
+            self.syntax.method_class(frame.function) in family for frame in way
+        )
 
     def _hands_on(self, step: ast.AST) -> bool:
         """Whether a model's own `train_step`, which `fit` calls, leaves the training to that of its base class."""
