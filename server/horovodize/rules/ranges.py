@@ -13,7 +13,17 @@ from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.restored_numbers import RESUMING
 from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
-from horovodize.rules import averages, counted, few_steps, nested, numbered_on, own_numbers, resume, strong
+from horovodize.rules import (
+    averages,
+    counted,
+    few_steps,
+    last_events,
+    nested,
+    numbered_on,
+    own_numbers,
+    resume,
+    strong,
+)
 from horovodize.rules.decisions import (
     Amount,
     Decided,
@@ -69,7 +79,8 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     single = isinstance(e, ast.Call) and called and len(e.args) == 1 and _counts_by_ones(draft, e)
     if single and isinstance(e, ast.Call) and not indexed:
         _keep_last(draft, driver, e.args[0], 0, rule)
-        _divide_count(draft, e.args[0], rule)
+        if not last_events.divide(draft, driver, e.args[0], rule):
+            _divide_count(draft, e.args[0], rule)
         if draft.syntax.loops(driver.loop):  # again and again
             few_steps.tell(draft, rule, e.args[0])
     elif (numbers := counts_from(draft, e)) is not None and not indexed:
@@ -187,7 +198,8 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
     start, stop = numbers.args
     if isinstance(start, ast.Constant) and start.value == 0:
         _keep_last(draft, driver, stop, 0, rule)
-        _divide_count(draft, stop, rule)
+        if not last_events.divide(draft, driver, stop, rule):
+            _divide_count(draft, stop, rule)
     elif isinstance(stop, ast.BinOp) and isinstance(stop.op, ast.Add) and _is(start, stop.right):
         _divide_count(draft, stop.left, rule)
     elif (
@@ -294,9 +306,10 @@ def _keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: s
     target = driver.loop.target if isinstance(driver.loop, (ast.For, ast.AsyncFor)) else None
     if end is None or not isinstance(target, ast.Name) or end - 1 <= first:
         return
-    turns = end - first
+    more = first == 0 and last_events.number_of(draft, driver, stop) is not None
+    turns = end - first - more
     last = f"{turns} // {SIZE}" if turns >= PLENTY else f"max(1, {turns} // {SIZE})"
-    last = f"{last} - 1" if first == 0 else last if first == 1 else f"{first - 1} + {last}"
+    last = last if more else f"{last} - 1" if first == 0 else last if first == 1 else f"{first - 1} + {last}"
     for n in (n for s in driver.loop.body for n in ast.walk(s)):
         if not isinstance(n, ast.Compare) or len(n.ops) != 1 or not isinstance(n.ops[0], (ast.Eq, ast.GtE)):
             continue

@@ -63,7 +63,7 @@ def divide(draft: Draft, count: ast.expr, rule: str) -> tuple[Edit, ...]:
     quotient = quotients.over_ranks(draft, count)
     if quotient is not None:
         return draft.decided(Decision.DIVIDED, quotient)
-    count = _where_made(draft, count)
+    count = where_made(draft, count)
     draft.decide(count, Divided(rule))
     if not draft.was(count, Divided):
         return ()
@@ -108,7 +108,7 @@ def _at_least_one(draft: Draft, count: ast.expr) -> tuple[str, str]:
     return quotients.at_least(draft, count)
 
 
-def _where_made(draft: Draft, count: ast.expr) -> ast.expr:
+def where_made(draft: Draft, count: ast.expr) -> ast.expr:
     """Where a count is divided: where its name is given to it, if it is also what a sum over the steps is divided by
     (`average += loss / steps`), so that the average stays one, or what tells the last step (`if step == steps - 1`); else
     where it is used. Also there, if a rate is computed from it and from a counter: the counter is multiplied then."""
