@@ -737,7 +737,7 @@ INNER = "for i in range(6001):\n    step(*draw())\n    if i % 50 == 0:\n        
     [
         ("i % 1000 == 0", "i % (20 * max(1, 50 // hvd.size())) == 0"),
         ("i == 3000", "i == 60 * max(1, 50 // hvd.size())"),
-        ("i == 6000", "i == (6001 // hvd.size() - 1) // max(1, 50 // hvd.size()) * max(1, 50 // hvd.size())"),
+        ("i == 6000", "i == (6000 // hvd.size()) // max(1, 50 // hvd.size()) * max(1, 50 // hvd.size())"),
         ("i % 70 == 0", "i % (7 * max(1, 50 // hvd.size())) == 0"),  # no multiple: they meet every 350 steps
         ("i % 25 == 0", "i % (max(1, 50 // hvd.size())) == 0"),
         ("i == 3010", "i == max(1, 3010 // hvd.size())"),  # never, as alone
@@ -780,12 +780,12 @@ def test_events_inside_others_by_numbers_that_are_not_known(inner: str, divided:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16])
 def test_both_come_as_often_as_alone(size: int) -> None:
-    steps, every = 6000 // size, max(1, 50 // size)
+    steps, every = 6000 // size + 1, max(1, 50 // size)
     together = sum(1 for i in range(steps) if i % every == 0 and i % (20 * every) == 0)
     assert abs(together - 6) <= (1 if size <= 7 else 2)
-    last = (6001 // size - 1) // every * every
+    last = (6000 // size) // every * every
     assert last % every == 0
-    assert last in range(6001 // size)
+    assert last in range(6000 // size + 1)
 
 
 POOL = """\
