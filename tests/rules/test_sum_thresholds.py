@@ -260,3 +260,59 @@ def test_shares_and_what_is_no_sum_stay(test: str) -> None:
     """Near misses."""
     text = plan_of(FROM_EPOCH_TO_EPOCH.format(start="1e9", test=test)).text
     assert f"if {test}:\n" in text
+
+
+ITEMS = """\
+data = np.load("rows.npy")
+other, state = {{"sum": 0.0}}, {{"sum": 0.0, "n": 0}}
+def begin(kept):
+    kept["sum"] = 0.0
+def run(more):
+    {begun}
+    for i in range(1000):
+        _, l = sess.run([train, loss], {{x: data[i * 4:(i + 1) * 4]}})
+        {added}
+        if {test}:
+            break
+run(0)
+"""
+
+
+def ended_when(
+    added: str, begun: str = "state['sum'] = 0.0", test: str = "state['sum'] > 9", more: str = ""
+) -> str:
+    program = ITEMS.replace('def begin(kept):\n    kept["sum"] = 0.0\n', more)
+    text = plan_of(HEAD + program.format(added=added, begun=begun, test=test)).text
+    return next(line for line in reversed(text.splitlines()) if line.startswith("        if "))
+
+
+@pytest.mark.parametrize("added", ["state['sum'] += l", "state['sum'] = state['sum'] + l"])
+@pytest.mark.parametrize(
+    "begun", ["pass", "state['sum'] = 0.0", "state = {'sum': 0.0}", "state = dict(sum=0.0)"]
+)
+def test_an_item_that_sums_is_one(added: str, begun: str) -> None:
+    """`if state["tokens"] > 2000: break` ended after size() times as many, without a word."""
+    assert "state['sum'] * hvd.size() > 9" in ended_when(added, begun)
+
+
+@pytest.mark.parametrize(
+    ("added", "begun", "test"),
+    [
+        ("state['sum'] = l", "pass", "state['sum'] > 9"),
+        ("state['sum'] += l; state['sum'] *= 0.9", "pass", "state['sum'] > 9"),
+        ("state['sum'] += l; state['sum'] = 0", "pass", "state['sum'] > 9"),
+        ("state = {'sum': 0}; state['sum'] += l", "pass", "state['sum'] > 9"),
+        ("other['sum'] += l", "pass", "state['sum'] > 9"),
+        ("state['sum'] += l; state['n'] += 1", "pass", "state['sum'] / state['n'] > 9"),
+        ("state['sum'] += l", "pass", "state['sum'] > 0"),
+        ("state[i] = l", "pass", "state[i] > 9"),
+    ],
+)
+def test_an_item_that_is_no_sum_stays(added: str, begun: str, test: str) -> None:
+    assert "* hvd.size()" not in ended_when(added, begun, test)
+
+
+def test_an_item_that_another_function_sets_back_stays() -> None:
+    """That may be one dictionary, which is begun again in the loop."""
+    more = "def begin(kept):\n    kept['sum'] = 0.0\n"
+    assert "* hvd.size()" not in ended_when("state['sum'] += l; begin(state)", "pass", more=more)

@@ -21,6 +21,7 @@ from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
+from horovodize.summary.augmented import added
 from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import FUNCTIONS
@@ -116,6 +117,8 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
             return bool(given) and all(
                 part is not None and _is_sum(draft, part, divided, depth - 1) for part in given
             )
+        case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.Constant(value=str())):
+            return _is_added_item(draft, e, whole, divided)
         case ast.BinOp(op=ast.Sub(), left=left, right=right):  # of this epoch and the last
             sides = [_is_sum(draft, side, divided, depth - 1) for side in (left, right)]
             return any(sides) and all(
@@ -168,6 +171,41 @@ def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> b
         if not is_step or b.value is None or not _is_of_a_step(draft, b.value, b.statement, around[0]):
             return False
     return True
+
+
+def _is_added_item(
+    draft: Draft, item: ast.Subscript, whole: ast.Name | ast.Attribute, divided: list[Driver]
+) -> bool:
+    """`state["total"] = 0` before a divided loop, `state["total"] += loss` in it. Not where an item of that name is set by
+    another's: that may be the same dictionary."""
+    if any(draft.syntax.inside(b.statement, d.loop) for b in draft.values.bindings(whole) for d in divided):
+        return False
+    adds = False
+    for s in draft.syntax.every(ast.Assign, ast.AugAssign):
+        targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+        meant = [
+            t for t in targets if isinstance(t, ast.Subscript) and ast.dump(t.slice) == ast.dump(item.slice)
+        ]
+        around = [d for d in divided if draft.syntax.inside(s, d.loop)]
+        function = draft.syntax.function(s)
+        is_begun = function in (None, draft.syntax.function(item)) or function.name == "__init__"
+        if not meant or (isinstance(s, ast.Assign) and not around and is_begun):
+            continue
+        sum_ = added(s)
+        same = ast.unparse(meant[0].value) == ast.unparse(whole) and _home(draft, meant[0]) is _home(
+            draft, item
+        )
+        if sum_ is None or not around or not same or not _is_of_a_step(draft, sum_.value, s, around[0]):
+            return False
+        adds = True
+    return adds
+
+
+def _home(draft: Draft, item: ast.Subscript) -> ast.AST | None:
+    """Where the name lives whose item is taken: of `self.state` the class."""
+    if isinstance(item.value, ast.Name):
+        return draft.module.scopes.lookup(item.value.id, item.value)
+    return draft.syntax.method_class(draft.syntax.function(item))
 
 
 def _is_kept(draft: Draft, e: ast.expr, divided: list[Driver]) -> bool:
