@@ -12,7 +12,8 @@ What it does   Statements that print, show a window or write files come under `i
                files is guarded; setting `output`: "auto", "guard", "silence".
                Rank 0 alone waits for what somebody types or clicks (`input`, `plt.waitforbuttonpress`), and tells the others.
                Folders are made by all ranks, with `exist_ok=True`: other hosts need them, too. Rank 0 alone makes those whose
-               name may differ between ranks, and all of a program that also deletes folders.
+               name may differ between ranks, and all of a program that also deletes folders. Where rank 0 keeps a checkpoint as
+               the best by the rows of its own steps, that is said.
 Why            Every rank runs the whole program. Several processes that write one file damage it, and each line of output
                would appear size() times.
 Before         print("loss", train_step(batch))
@@ -40,7 +41,7 @@ from collections.abc import Sequence
 
 from horovodize.facts.sources import FUNCTIONS, Source
 from horovodize.plan import Decision
-from horovodize.rules import already_there, file_caches, folders, read_back, typed_in
+from horovodize.rules import already_there, file_caches, folders, kept_best, read_back, typed_in
 from horovodize.rules.decisions import Agreed, Left
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import LIFTED, Guarded, Guards, outputs_of
@@ -69,6 +70,7 @@ def apply(draft: Draft) -> None:
     asked = file_caches.apply(draft, rule.outputs, rule.guarded)
     read_back.apply(draft, rule.outputs, rule.guards, rule.guarded, asked)
     read_back.keep_until_read(draft, rule.outputs, rule.guarded)
+    kept_best.tell(draft, rule.guarded)
 
 
 class _RootRank:
