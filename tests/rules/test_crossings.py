@@ -147,3 +147,34 @@ def test_what_each_turn_begins_with_nothing_does_not_go_on_from_its_last_value(
     text = plan_of(TAPE + DATA + "total = least = 0.0\n" + loop).text
     assert (OLD in text) is short
     assert (EXACT in text) is not short
+
+
+TWO_TESTS = "        if {}:\n            {}\n        if {}:\n            shown.append(i)\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "second", "exact"),
+    [
+        ("i % 100 == 0", LOWERS, "i % 100 == 0", True),
+        ("not i % 100", LOWERS, "i % 100 == 0", True),
+        ("i % 100 == 0", "print(i)", "i % 100 == 0", False),
+        ("i % 50 == 0", LOWERS, "i % 100 == 0", False),  # another number
+        ("n % 100 == 0", LOWERS, "i % 100 == 0", False),  # of another count
+    ],
+)
+def test_two_tests_of_one_number_in_a_turn_hold_together(
+    first: str, then: str, second: str, exact: bool
+) -> None:
+    """What both append to stays equally long, also where ranks don't divide the number."""
+    text = plan_of("shown = []\n" + TAPE + DATA + LOOP + TWO_TESTS.format(first, then, second)).text
+    line = [n for n in text.splitlines() if n.lstrip().startswith("if ")][-1].strip()
+    assert line == f"if {EXACT if exact else OLD}:"
+
+
+def test_a_test_in_another_loop_keeps_its_own_form() -> None:
+    shows = "        if i % 100 == 0:\n            print(i)\n"
+    text = plan_of(
+        TAPE + DATA + LOOP + f"        if i % 100 == 0:\n            {LOWERS}\n" + LOOP + shows
+    ).text
+    assert f"if {EXACT}:" in text
+    assert f"if {OLD}" in text

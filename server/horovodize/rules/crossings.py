@@ -7,7 +7,8 @@ short.
 
 `step % 10 == 0` → `step * hvd.size() % 10 < hvd.size()`
 
-So does what comes every so many steps within such an event, whatever it does.
+So does what comes every so many steps within such an event, whatever it does; and another test of the same number in the same
+turn, which is meant to hold together with it: the lists that the two append to stay equally long.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ def apply(
     count:  the counter of a rank's steps that an expression gives"""
     if not isinstance(modulo, ast.BinOp) or not in_place(draft.module, modulo):
         return False
-    if not _goes_on(draft, test) and not nested.is_in_one_of_all(draft, test, modulo.left):
+    if not (
+        _goes_on(draft, test)
+        or nested.is_in_one_of_all(draft, test, modulo.left)
+        or any(_goes_on(draft, other) for other in _same_in_turn(draft, modulo))
+    ):
         return False
     by = SIZE if goes_on == "1" else f"{goes_on} * {SIZE}"
     is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
@@ -120,6 +125,24 @@ def _goes_on(draft: Draft, test: ast.expr) -> bool:
     ):
         return True
     return any(draft.drive.reaches(s, places) for s in decided)
+
+
+def _same_in_turn(draft: Draft, modulo: ast.BinOp) -> Iterator[ast.expr]:
+    """The other tests of `step % M` in the same turn, by which an `if` of its own is taken and which go by no event around."""
+    function, loops, same = draft.syntax.function(modulo), draft.syntax.loops(modulo), ast.dump(modulo)
+    for other in draft.syntax.every(ast.BinOp) if loops else ():
+        if other is modulo or not isinstance(other.op, ast.Mod) or ast.dump(other) != same:
+            continue
+        statement = draft.syntax.statement(other)
+        if (
+            isinstance(statement, ast.If)
+            and draft.syntax.inside(other, statement.test)
+            and draft.syntax.function(other) is function
+            and draft.syntax.loops(other) == loops
+            and nested.outer(draft, other, other.left) is None
+            and not guarded.is_ratio(draft, other, other)
+        ):
+            yield other
 
 
 def _begun_in_each_turn(draft: Draft, test: ast.expr) -> set[str]:
