@@ -70,9 +70,11 @@ class GraphCounts:
     def runs(self, made: ast.Call) -> list[ast.Call]:
         """The runs of sessions that add to the variable which a call makes; none where some operation sets it otherwise."""
         changes = list(self.settings(made))
-        adding: set[ast.AST] = {call for call, kept, value in changes if self._adds(call, kept, value)}
-        if len(adding) < len(changes):
-            return []
+        return self.adding_runs(made) if all(self._adds(*change) for change in changes) else []
+
+    def adding_runs(self, made: ast.Call) -> list[ast.Call]:
+        """The runs of sessions that add to the variable which a call makes, whatever else sets it."""
+        adding: set[ast.AST] = {c for c, kept, value in self.settings(made) if self._adds(c, kept, value)}
         return [
             run for run in self.graph.all_runs if adding & set(self.graph.operations(self.graph.fetches(run)))
         ]

@@ -18,6 +18,7 @@ from horovodize.rules import (
     counted,
     few_steps,
     last_events,
+    moved_starts,
     nested,
     numbered_on,
     own_numbers,
@@ -211,7 +212,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         _divide_count(draft, stop.right, rule)
     elif draft.was(stop, Amount):
         return
-    elif counts_ranks(draft, start):
+    elif counts_ranks(draft, start) and not moved_starts.selects_rows(draft, start):
         draft.decide(stop, Divided(rule))
         draft.divided = True
         draft.decide(driver.loop, Fewer(rule))
@@ -229,6 +230,7 @@ def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> N
         draft.decide(driver.loop, Strided(rule))
         edits = [draft.add_argument(numbers, SIZE, level=-1)]
         draft.change(rule, stop, "Let each step count for those of all ranks", WHY, edits)
+        moved_starts.ask(draft, driver, start, rule, counts_ranks(draft, start))
         resume.begin_after(draft, start)
         resume.count_on(draft, start, driver)
     else:
@@ -250,7 +252,8 @@ def _is(start: ast.expr, other: ast.expr) -> bool:
 
 
 def counts_ranks(draft: Draft, start: ast.expr) -> bool:
-    """Whether a loop goes on from what TensorFlow has counted: a graph's global step, an optimizer's iterations."""
+    """Whether a loop goes on from what TensorFlow has counted: a graph's global step, an optimizer's iterations, a variable
+    that an operation of the graph adds to with each step."""
     made = list(draft.values.depends([start], 300))
     if any(isinstance(n, ast.Call) and draft.names.last(n.func) in RESUMING for n in made):
         saved = [argument(c, "global_step", 2) for c in draft.sites.method_calls("save")]
@@ -258,7 +261,14 @@ def counts_ranks(draft: Draft, start: ast.expr) -> bool:
     counters = (
         draft.facts.counters.of(n) for n in made if isinstance(n, (ast.Name, ast.Attribute, ast.Call))
     )
-    return any(c.kind in (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS) for c in counters if c is not None)
+    return any(
+        c.kind in (CounterKind.GLOBAL_STEP, CounterKind.ITERATIONS)
+        or (
+            c.kind is CounterKind.VARIABLE and bool(c.drivers) and not c.advances
+        )  # runs add to it, as they did
+        for c in counters
+        if c is not None
+    )
 
 
 def divide_rest(draft: Draft, count: ast.expr, rule: str) -> bool:
@@ -353,6 +363,8 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
             ):
                 return
             draft.note(rule, numbers.args[0], STORED)
+        else:
+            moved_starts.ask(draft, driver, numbers.args[0], rule)
     averaged = averages.by_turns(draft, driver, variable) if variable is not None else []
     counting = [n for n in uses.counting if not is_shown(draft, n)] if uses is not None else []
     if variable is None or uses is None or not (counting or averaged or uses.told):
