@@ -358,6 +358,19 @@ def test_an_iterator_moves_on_where_loops_go_through_it() -> None:
             Varies,
         ),
         ("d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()))", Varies),
+        ("r = [1] * 9\nlen(r[hvd.rank() : len(r) // hvd.size() * hvd.size() : hvd.size()])", Uniform),
+        (
+            "r = [1] * 9\nlen(r[hvd.rank() % max(1, len(r)) : max(1, len(r) // hvd.size()) * hvd.size() : hvd.size()])",
+            Uniform,
+        ),
+        ("r = [1] * 9\nlen(r[hvd.rank() :: hvd.size()])", Varies),
+        ("r = [1] * 9\nlen(r[hvd.rank() : len(r) // hvd.size() * hvd.size()])", Varies),
+        (
+            "r = [1] * 9\nlen(r[hvd.rank() : len(r) // hvd.local_size() * hvd.local_size() : hvd.local_size()])",
+            Varies,
+        ),
+        ("r = [1] * hvd.rank()\nlen(r[hvd.rank() : len(r) // hvd.size() * hvd.size() : hvd.size()])", Varies),
+        ("r = [1] * 9\nr[hvd.rank() : len(r) // hvd.size() * hvd.size() : hvd.size()]", Varies),
         (
             "d = tf.data.Dataset.range(9)\nlen(d.shard(hvd.size(), hvd.rank()).take(9 // hvd.local_size()))",
             Varies,

@@ -234,3 +234,26 @@ def test_a_test_in_an_else_is_decided_by_all(leaves: str) -> None:
 def test_others_are_refused(skip: str) -> None:
     result = distribute(summarize(Document(SKIPPED.format(skip=textwrap.indent(skip, " " * 8)))))
     assert isinstance(result, Refusal)
+
+
+STALE = """\
+best, bad, count = 9.0, 0, 0
+for epoch in range(9):
+    for i in range(0, len(a) - 31, 32):
+        step(a[i : i + 32], b[i : i + 32])
+        count += 1
+        if count % 100 == 0:
+            found = float(np.mean([model(v) for v in held]))
+            if found < best:
+                best, bad = found, 0
+            else:
+                bad += 1
+                if bad > 5:
+                    break
+"""
+
+
+def test_patience_within_an_event_of_divided_steps_is_no_stall() -> None:
+    """All ranks have equally many turns, so what they have counted in an event decides alike; such scripts were refused."""
+    plan = plan_of(TAPE + "held = np.load('held.npy')\n" + STALE)
+    assert "shard(range(0, len(a) - 31, 32))" in plan.text

@@ -28,6 +28,20 @@ def of(call: ast.Call) -> ast.expr | None:
     return None
 
 
+def stride(e: ast.Subscript) -> ast.expr | None:
+    """The number of ranks, `n`, that take equally many by a stride: `rows[hvd.rank() : len(rows) // n * n : n]` and
+    `rows[hvd.rank() % max(1, len(rows)) : max(1, len(rows) // n) * n : n]`, where n is `hvd.size()`; None of anything else."""
+    match e.slice:
+        case ast.Slice(
+            lower=ast.Call(func=ast.Attribute(attr="rank"), args=[])
+            | ast.BinOp(left=ast.Call(func=ast.Attribute(attr="rank"), args=[]), op=ast.Mod()),
+            upper=ast.BinOp(left=share, op=ast.Mult(), right=ranks),
+            step=ast.Call(func=ast.Attribute(attr="size"), args=[]) as step,
+        ):
+            return ranks if _same(ranks, step) and _is_a_ranks(share, ranks) else None
+    return None
+
+
 def _is_a_ranks(count: ast.expr, ranks: ast.expr) -> bool:
     """`count // n`, at least 1 of it, or all (-1) where nothing is known: `max(1, count // n) if count >= 0 else -1`"""
     match count:
@@ -60,4 +74,4 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
     return ast.dump(one) == ast.dump(other)
 
 
-__all__ = ["of"]
+__all__ = ["of", "stride"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from horovodize.facts import fields, records
+from horovodize.facts import equal_shares, fields, records
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import Calls
 from horovodize.facts.class_attributes import of_class
@@ -399,6 +399,10 @@ class Flow:
         for b in self.values.item_bindings(e) if self.signals.are_handled else ():
             if self.signals.sets(b):
                 step.varies(Source.SIGNAL, b.anchor)
+        if item.size and not item.path and (ranks := equal_shares.stride(e)) is not None:
+            step.ask(e.value, (), True)
+            step.ask(ranks)
+            return
         key = e.slice.value if isinstance(e.slice, ast.Constant) else None
         part = part_taken(self.module, e.slice)
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key != -1:
