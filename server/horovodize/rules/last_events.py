@@ -48,8 +48,8 @@ def number_of(draft: Draft, driver: Driver, count: ast.expr) -> int | None:
         return None
     turn = driver.loop.target if isinstance(driver.loop, (ast.For, ast.AsyncFor)) else None
     known = shares.feeding(draft).kinds.constant(count)
-    if known is None or known <= _MANY or not isinstance(turn, ast.Name):
-        return None
+    if known is None or known <= _MANY or known % 10 != 1 or not isinstance(turn, ast.Name):
+        return None  # of 1000 turns, the last may be such a one by chance
     events = (n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.BinOp))
     return known if any(_comes_last(draft, n, turn.id, known - 1) for n in events) else None
 
