@@ -20,3 +20,16 @@ def fixed(text: str, code: str, *, strict: bool = False) -> str:
     (violation,) = violations(text, code, strict=strict)
     (fix,) = violation.fixes
     return apply(text, compose(text, fix.edits))
+
+
+def codes(text: str) -> set[str]:
+    """The codes of what is found in a script."""
+    return {v.code for v in check(summarize(Document(text, "train.py")))}
+
+
+def changed(text: str, *changes: tuple[str, str]) -> str:
+    """A script with these parts replaced, each of which is there."""
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text

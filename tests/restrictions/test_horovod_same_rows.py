@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.restrictions import check
-from horovodize.source import Document
-from horovodize.summary import summarize
-
-
-def codes(text: str) -> set[str]:
-    return {v.code for v in check(summarize(Document(text, "train.py")))}
-
-
-def changed(text: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
-
+from .helpers import changed, codes
 
 SESSION = """\
 import tensorflow.compat.v1 as tf

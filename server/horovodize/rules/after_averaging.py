@@ -12,10 +12,10 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import CORE, HVD, Draft
-from horovodize.rules.step_state import OF_MODEL
 from horovodize.source import Edit
 from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import argument
+from horovodize.summary.undone_steps import base
 
 _WHAT = "Let all ranks change the weights by rank 0's random numbers"
 _WHY = (
@@ -134,11 +134,4 @@ def is_trained(draft: Draft, e: ast.expr, trained: set[str]) -> bool:
     return any(
         isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(base(n)) in trained
         for n in draft.values.depends([e], 60)
-    )
-
-
-def base(variables: ast.expr) -> ast.expr:
-    """`model` of `model.trainable_variables`."""
-    return (
-        variables.value if isinstance(variables, ast.Attribute) and variables.attr in OF_MODEL else variables
     )

@@ -16,13 +16,14 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.kept import CHECKPOINTS
 from horovodize.facts.sources import Source
 from horovodize.rules import chosen_for_steps, deciding_averages, means, rates_by_step, resume, set_together
-from horovodize.rules.after_averaging import ASSIGNS, base, is_trained
+from horovodize.rules.after_averaging import ASSIGNS, is_trained
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import rate_argument, trained_optimizers
 from horovodize.rules.other_names import sets_value
 from horovodize.summary.syntax import CALLABLES, Loop, argument, arguments, end, position
+from horovodize.summary.undone_steps import base
 
 _WHAT = "Change what training depends on, on all ranks together"
 _WHY = "Ranks that train with different settings train different models."

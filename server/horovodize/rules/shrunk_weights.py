@@ -15,13 +15,14 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules import counted, decays, number_settings
-from horovodize.rules.after_averaging import base, is_trained
+from horovodize.rules.after_averaging import is_trained
 from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.drawn_weights import given_to_weights
 from horovodize.rules.mixtures import is_sum
 from horovodize.rules.number_settings import Setting
 from horovodize.source import Edit
+from horovodize.summary.undone_steps import base
 
 _SHRINKS = "Let weights shrink as much for the rows that are seen"
 _WHY_SHRINKS = "Each rank takes size() times fewer steps, and each of them shrinks the weights."
