@@ -36,7 +36,6 @@ def distributed(text: str) -> Plan:
 )
 def test_the_exception_is_raised_again(handler: str) -> None:
     text = distributed(tried(handler) + "print('done')\n").text
-    assert handler.replace("print(error)\n", "") in text or "print(error)" in text
     assert text.count(RAISED) == 1
     assert text.index(RAISED) < text.index("print('done')")
 
