@@ -43,6 +43,13 @@ ROOT = "if hvd.rank() == 0 else None"
         ("tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig(session_config=tf.ConfigProto()))",
          "tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig(session_config=tf.ConfigProto("
          "gpu_options=tf.GPUOptions(visible_device_list=str(hvd.local_rank())))))"),
+        ("tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig().replace(model_dir='d'))",
+         f"tf.estimator.Estimator(model_fn, config={CONFIG}.replace(model_dir='d' {ROOT}))"),
+        ("tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig('d').replace(session_config=tf.ConfigProto()))",
+         f"tf.estimator.Estimator(model_fn, config=tf.estimator.RunConfig('d' {ROOT}).replace(session_config=tf.ConfigProto("
+         "gpu_options=tf.GPUOptions(visible_device_list=str(hvd.local_rank())))))"),
+        ("tf.estimator.Estimator(model_fn, config=args.config.replace(model_dir='d'))",
+         f"tf.estimator.Estimator(model_fn, config=args.config.replace(model_dir='d' {ROOT}).replace(session_config=config))"),
         ("tf.estimator.Estimator(model_fn, config=args.config)",
          "tf.estimator.Estimator(model_fn, config=args.config.replace(session_config=config))"),
     ],
@@ -217,6 +224,53 @@ def test_ranks_wait_for_the_checkpoint_that_rank_0_saves(directory: str, reads: 
     assert plan.text.endswith((f"{WAIT}\n" if waits else f"hooks=[{B}])\n") + reads + "\n")
 
 
+# ---------------------------------------------------------------------- training that evaluates
+
+BOTH = "tf.estimator.train_and_evaluate(e, a, tf.estimator.EvalSpec(g))\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tf.estimator.TrainSpec(f)", f"tf.estimator.TrainSpec(f, hooks=[{B}])"),
+        ("tf.estimator.TrainSpec(f, 100)", f"tf.estimator.TrainSpec(f, 100 // hvd.size(), hooks=[{B}])"),
+        ("tf.estimator.TrainSpec(f, 100, [mine])", f"tf.estimator.TrainSpec(f, 100 // hvd.size(), [{B}, mine])"),
+        ("tf.estimator.TrainSpec(input_fn=f, max_steps=n)",
+         f"tf.estimator.TrainSpec(input_fn=f, max_steps=max(1, n // hvd.size()), hooks=[{B}])"),
+    ],
+)  # fmt: skip
+def test_what_is_trained_and_evaluated_is_said_by_its_spec(before: str, after: str) -> None:
+    plan = plan_of(MODEL + MADE + f"a = {before}\n" + BOTH)
+    assert only(plan, "E1") == MODEL + MADE + f"a = {after}\n" + BOTH
+
+
+def test_a_spec_that_is_trained_twice_is_divided_once() -> None:
+    spec = "a = tf.estimator.TrainSpec(f, max_steps=100)\n"
+    plan = plan_of(MODEL + MADE + spec + BOTH + BOTH)
+    assert plan.text.count("100 // hvd.size()") == plan.text.count(B) == 1
+
+
+def test_a_function_may_make_the_spec() -> None:
+    made = "def spec(n):\n    return tf.estimator.TrainSpec(f, max_steps=n)\n"
+    plan = plan_of(MODEL + MADE + made + BOTH.replace(" a,", " spec(500),"))
+    assert f"TrainSpec(f, max_steps=n // hvd.size(), hooks=[{B}])" in plan.text
+
+
+def test_what_an_evaluation_gets_is_not_divided() -> None:
+    rows = "def rows():\n    return tf.data.Dataset.range(99).batch(3)\n"
+    spec = "a = tf.estimator.TrainSpec(rows, 100)\n"
+    text = plan_of(MODEL + rows + rows.replace("rows", "g") + MADE + spec + BOTH).text
+    assert text.count("shard(hvd.size(), hvd.rank())") == 1
+    assert "def g():\n    return tf.data.Dataset.range(99).batch(3)\n" in text
+
+
+def test_steps_of_a_configuration_that_is_replaced_are_divided() -> None:
+    config = "c = tf.estimator.RunConfig()\nc = c.replace(save_checkpoints_steps=100)\n"
+    rows = "def f():\n    return tf.data.Dataset.range(99).repeat().batch(3)\n"
+    plan = plan_of(MODEL + rows + config + MADE.replace(")", ", config=c)") + "e.train(f, steps=1000)\n")
+    assert "c.replace(save_checkpoints_steps=max(1, 100 // hvd.size()))" in plan.text
+
+
 # ---------------------------------------------------------------------- canned Estimators
 
 ADAM = "tf.train.AdamOptimizer(0.1)"
@@ -260,7 +314,11 @@ def test_the_directory_of_a_canned_estimator_is_rank_0s() -> None:
         ("e = tf.estimator.BaselineClassifier()\ne.train(f)\n", "takes no optimizer"),
         ("e = tf.keras.estimator.model_to_estimator(m, config=tf.estimator.RunConfig())\ne.train(f)\n", "Keras model"),
         (f"e = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\ntf.estimator.train_and_evaluate(e, a, b)\n",
-         "call `train`"),
+         "`TrainSpec` is made"),
+        (f"e = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\na = tf.estimator.TrainSpec(f, max_steps=9)\n"
+         "tf.estimator.train_and_evaluate(e, a._replace(max_steps=8), b)\n", "`TrainSpec` is made"),
+        (f"e = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\na = tf.estimator.TrainSpec(f, **options)\n"
+         "tf.estimator.train_and_evaluate(e, a, b)\n", "`TrainSpec` is made"),
         ("e = tf.contrib.learn.DNNClassifier([8], c)\ne.fit(x, y)\n", "tf.contrib.learn"),
         (f"import os\nos.environ['TF_CONFIG'] = '1'\ne = tf.estimator.DNNClassifier([8], c, optimizer={ADAM})\ne.train(f)\n",
          "names servers"),

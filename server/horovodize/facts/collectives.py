@@ -70,7 +70,7 @@ class Collectives:
             if self._is_compiled_wrapped(fit.model) or self._waits_by_callback(fit.call):
                 yield Collective(fit.call, "training", trains=True)
         for training in sites.read_estimators.trainings if use.calls(*_HANDED) else ():
-            hooks = argument(training.call, "hooks", 1)
+            hooks = training.hooks
             if hooks is not None and self._has_surely(self.callbacks.of_list(hooks), _HANDED):
                 yield Collective(training.call, "training", trains=True)
         if not use.wrapped:

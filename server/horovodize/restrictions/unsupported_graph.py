@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
-from horovodize.summary.estimators import CANNED, RUN_CONFIG, Estimators
+from horovodize.summary.estimators import CANNED, RUN_CONFIG, TRAIN_AND_EVALUATE, Estimators
 from horovodize.summary.syntax import CALLABLES, argument, says_none
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
@@ -113,11 +113,13 @@ def _servers(context: Context) -> Iterator[Found]:
 def _estimators(context: Context) -> Iterator[Found]:
     known = context.sites.read_estimators
     for call in context.sites.estimators:
-        if context.names.last(call.func) == "train_and_evaluate":
+        if context.names.last(call.func) == TRAIN_AND_EVALUATE and not any(
+            training.call is call for training in known.trainings
+        ):
             yield (
                 call,
-                "`train_and_evaluate` evaluates on some ranks while the others wait for their gradients; call `train` with a "
-                "number of steps, then `evaluate`",
+                "where this `TrainSpec` is made can't be seen, and it says for how many steps each rank trains; make it in "
+                "this file, with its arguments by name",
             )
     for loop in context.summary.loops:
         if loop.kind is LoopKind.ESTIMATOR and context.names.last(loop.node.func) == "fit":

@@ -10,7 +10,7 @@ On training that is distributed already, by `tf.distribute`, `keras.distribution
 (`master=…`, `is_chief=…`) or copies on several GPUs; on weights that are updated by hand from gradients in another way
 than by `w.assign_sub(rate * gradient)` (or a momentum of gradients), or beside an optimizer; on `stateless_apply`; on
 `apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
-`implicit_gradients`. Of Estimators, on `train_and_evaluate`, whose evaluations make ranks wait for each other forever;
+`implicit_gradients`. Of Estimators, on `train_and_evaluate` with a `TrainSpec` that is not made in the same file;
 on `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones
 whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
 `slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy (`ScipyOptimizerInterface`); on
@@ -197,8 +197,7 @@ model.fit(tfdf.keras.pd_dataframe_to_tf_dataset(rows, label="kind"))
 ```
 
 ## Source
-Seed 3.1, restriction 2: "either distributed gradient tape or distributed optimizer". For `train_and_evaluate`: horovod#182,
-565, 1581.
+Seed 3.1, restriction 2: "either distributed gradient tape or distributed optimizer".
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ def _numbers(draft: Draft) -> Iterator[ast.expr]:
     for call in draft.module.calls_of(*_HOOKS):
         yield from (k.value for k in call.keywords if k.arg in ("last_step", "num_steps", "max_steps"))
     for training in draft.sites.read_estimators.trainings:
-        yield from (k.value for k in training.call.keywords if k.arg in ("steps", "max_steps"))
+        yield from (k.value for k in training.said.keywords if k.arg in ("steps", "max_steps"))
 
 
 def _optimizers(draft: Draft) -> Iterator[ast.expr]:

@@ -1,9 +1,10 @@
 """E1 Estimator: its training broadcasts first, takes a rank's share of the steps, and writes on rank 0 only.
 
-What it does   `train` gets `hvd.BroadcastGlobalVariablesHook(0)` as its first hook, and 1/size() of `steps` and `max_steps`.
-               Rank 0 has the `model_dir`; the others get a temporary directory of their own. `RunConfig(session_config=…)`
-               shows each process its GPU. Hooks that write or print stay on rank 0, those of an `EstimatorSpec`, too. Arrays of
-               `numpy_input_fn` and `pandas_input_fn`, and datasets that an input function makes, are divided among the ranks.
+What it does   `train`, or the `TrainSpec` of a `train_and_evaluate`, gets `hvd.BroadcastGlobalVariablesHook(0)` as its first
+               hook, and 1/size() of `steps` and `max_steps`. Rank 0 has the `model_dir`; the others get a temporary directory
+               of their own. `RunConfig(session_config=…)` shows each process its GPU. Hooks that write or print stay on rank 0,
+               those of an `EstimatorSpec`, too. Arrays of `numpy_input_fn` and `pandas_input_fn`, and datasets that an input
+               function makes, are divided among the ranks.
 Why            Every rank initialises its own random weights, and would save its checkpoints over the others'.
 Before         classifier = tf.estimator.Estimator(model_fn, model_dir="model")
                classifier.train(input_fn, steps=1000)
@@ -11,15 +12,19 @@ After          config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=Tr
                classifier = tf.estimator.Estimator(model_fn, model_dir="model" if hvd.rank() == 0 else None,
                                                    config=tf.estimator.RunConfig(session_config=config))
                classifier.train(input_fn, steps=1000 // hvd.size(), hooks=[hvd.BroadcastGlobalVariablesHook(0)])
-Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own directory. The optimizer in `model_fn` (S2
+Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own directory. So does `train_and_evaluate`, after
+               each checkpoint, and exports there: all at the same time, with the same weights. The optimizer in `model_fn` (S2
                wraps it). Exports (C6 leaves them to rank 0).
 Refuses        Training that can't be found, a class of your own derived from Estimator, a model function of another file, a
-               train op that no `minimize` makes, a Keras optimizer, hooks that stop one rank alone (HVD006). See HVD202 for
-               `train_and_evaluate`, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of `tf.train`.
+               train op that no `minimize` makes, a Keras optimizer, hooks that stop one rank alone (HVD006). See HVD202 for a
+               `TrainSpec` that can't be seen, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of
+               `tf.train`.
 Asks           A `RunConfig` that comes from elsewhere: its session config is replaced. A number of steps that an earlier run's
                checkpoint gives and that this one goes on from: it is rank 0's, and counts a rank's steps.
 Source         Seed, Estimator variant, assignments and expression statements. Errata: the seed appends the broadcast hook to
-               the user's list, leaves `steps` as they are, and every rank saves into the same `model_dir`.
+               the user's list, leaves `steps` as they are, and every rank saves into the same `model_dir`. What
+               `train_and_evaluate` waited for in horovod#182 was TensorFlow before 1.10, where each process ended its training
+               by its own clock to evaluate; since then checkpoints call for an evaluation.
 """
 
 from __future__ import annotations
@@ -76,9 +81,11 @@ def apply(draft: Draft) -> None:
         return
     for call in known.trained:
         _construct(draft, known, call)
-    for call in draft.module.calls_of(RUN_CONFIG):
+    for call in known.configurations:
         only_root_has(draft, "E1", argument(call, "model_dir", 0), _WHAT_DIRECTORY, _WHY_DIRECTORY)
-    for training in known.trainings:
+    for training in {
+        t.said: t for t in known.trainings
+    }.values():  # one `TrainSpec` may be trained in several places
         if not training.made and not known.constructions:
             draft.refuse("HVD006", training.call, _MADE_ELSEWHERE)
         _train(draft, training)
@@ -93,7 +100,7 @@ def apply(draft: Draft) -> None:
     stop_together(draft, "E1")
     keep_in_step(draft)
     if begins(draft, "E1"):
-        for training in known.trainings:
+        for training in {t.said: t for t in known.trainings}.values():
             _divide_steps(draft, training)
         estimator_input.divide(draft, known)
         estimator_steps.ask(draft, known.trainings)
@@ -126,7 +133,9 @@ def _construct(draft: Draft, known: Estimators, call: ast.Call) -> None:
         _WHAT_DIRECTORY,
         _WHY_DIRECTORY,
     )
-    _configure(draft, call, argument(call, "config", _CONFIG if name == BASE else _position(name, "config")))
+    _configure(
+        draft, known, call, argument(call, "config", _CONFIG if name == BASE else _position(name, "config"))
+    )
 
 
 def _position(name: str, parameter: str) -> int | None:
@@ -135,7 +144,7 @@ def _position(name: str, parameter: str) -> int | None:
     return known.parameters.index(parameter) if known is not None and parameter in known.parameters else None
 
 
-def _configure(draft: Draft, call: ast.Call, config: ast.expr | None) -> None:
+def _configure(draft: Draft, known: Estimators, call: ast.Call, config: ast.expr | None) -> None:
     """Pins the sessions of one Estimator: in its own `RunConfig`, or in one that is added."""
     if config is None or is_none(config):
         made = f"{_run_config(draft, call)}(session_config={draft.session_config(_v1_use(draft))})"
@@ -146,28 +155,35 @@ def _configure(draft: Draft, call: ast.Call, config: ast.expr | None) -> None:
         )
         draft.change("S3", call, _WHAT_CONFIG, _WHY_CONFIG, [edit])
         return
-    made_by = [o.call for o in draft.values.origins(config)]
-    if made_by and all(c is not None and draft.names.of(c.func) == RUN_CONFIG for c in made_by):
+    made_by = _saying_sessions(draft, known.configured_by(config))
+    if made_by:
         if _needs_config(made_by):  # S3 would take the Estimator's own name for one of TensorFlow 1's
             draft.session_config(_v1_use(draft))
         for c in made_by:
-            assert c is not None
             pin_session(draft, c, "session_config", _SESSION_CONFIG)
     elif isinstance(config, (ast.Name, ast.Attribute, ast.Call)) and draft.once("pinned", config):
         replaced = f".replace(session_config={draft.session_config(_v1_use(draft))})"
         edits = Edit.around(draft.module.span(config), "", replaced)
-        doubt = "where this configuration is made can't be seen; its session config is replaced"
+        doubt = (
+            "where this configuration is made can't be seen: its session config is replaced; if it has a `model_dir`, every "
+            "rank writes there, so give the Estimator `model_dir=…`"
+        )
         draft.change("S3", config, _WHAT_CONFIG, _WHY_CONFIG, edits, doubt)
     elif not isinstance(config, (ast.Name, ast.Attribute, ast.Call)):
         draft.refuse("HVD006", config, "this configuration can't be pinned to a GPU; give it a name first")
 
 
-def _needs_config(made: list[ast.Call | None]) -> bool:
+def _saying_sessions(draft: Draft, made_by: list[ast.Call]) -> list[ast.Call]:
+    """The calls among those that made a configuration that say which session config it has: each `RunConfig`, unless what
+    replaces something of it has another."""
+    replaced = [c for c in made_by if draft.names.of(c.func) != RUN_CONFIG]
+    last = [c for c in replaced if argument(c, "session_config") is not None]
+    return last or [c for c in made_by if c not in replaced]
+
+
+def _needs_config(made: list[ast.Call]) -> bool:
     """Whether some `RunConfig` has no session config of the user's."""
-    return any(
-        c is not None and is_none(argument(c, "session_config", _SESSION_CONFIG)) and not has_unpacking(c)
-        for c in made
-    )
+    return any(is_none(argument(c, "session_config", _SESSION_CONFIG)) and not has_unpacking(c) for c in made)
 
 
 def _run_config(draft: Draft, call: ast.Call) -> str:
@@ -234,7 +250,7 @@ def _check_train_op(draft: Draft, spec: ast.Call) -> None:
 
 
 def _train(draft: Draft, training: Training) -> None:
-    hooks = broadcast_first(draft, "E1", training.call, 1)
+    hooks = broadcast_first(draft, "E1", training.said, training.hooks_index)
     if hooks is not None:
         place_hooks(draft, "E1", hooks)
     for directory in _directories(draft, training):
@@ -261,7 +277,7 @@ def _directories(draft: Draft, training: Training) -> list[ast.expr]:
     made = [
         argument(c, "model_dir", _position(draft.names.of(c.func) or "", "model_dir")) for c in training.made
     ]
-    made += [argument(c, "model_dir", 0) for c in draft.module.calls_of(RUN_CONFIG)]
+    made += [argument(c, "model_dir", 0) for c in draft.sites.read_estimators.configurations]
     return [d for d in made if d is not None and not is_none(d)]
 
 

@@ -9,11 +9,16 @@ import ast
 from horovodize.plan import Decision
 from horovodize.rules import counted, thresholds
 from horovodize.rules.draft import Draft
+from horovodize.summary.estimators import RUN_CONFIG
 from horovodize.summary.syntax import argument
 
 
 def divide(draft: Draft, call: ast.Call, name: str) -> None:
     """Divides what a call is given, where TensorFlow counts by it. `name`: what is called, fully qualified."""
+    if (
+        call in draft.sites.read_estimators.configurations
+    ):  # `config.replace(save_checkpoints_steps=100)`, too
+        name = RUN_CONFIG
     known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
     parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
     of_fit = name.startswith("tensorflow.keras.")

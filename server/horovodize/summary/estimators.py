@@ -11,12 +11,14 @@ from horovodize.source.nodes import walk
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, position
 
 _PREFIX = "tensorflow.estimator."
 BASE = _PREFIX + "Estimator"
 RUN_CONFIG = _PREFIX + "RunConfig"
 SPEC = _PREFIX + "EstimatorSpec"
+TRAIN_SPEC = _PREFIX + "TrainSpec"
+TRAIN_AND_EVALUATE = "train_and_evaluate"
 # Estimators whose optimizer is an argument, with the names of those arguments.
 CANNED = {
     "DNNClassifier": ("optimizer",),
@@ -47,24 +49,37 @@ _MAKERS = (
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """`estimator.train(input_fn, hooks, steps, max_steps)`.
+    """`estimator.train(input_fn, hooks, steps, max_steps)`, or `train_and_evaluate(estimator, TrainSpec(…), …)`, which trains
+    as `train` does and evaluates after each checkpoint.
 
+    call   where it trains
+    said   what says on what and for how long: `call` itself, or the `TrainSpec`
     made   the calls that may have made the estimator, as far as it can be followed"""
 
     call: ast.Call
+    said: ast.Call
     made: tuple[ast.Call, ...]
 
     @property
     def input_fn(self) -> ast.expr | None:
-        return argument(self.call, "input_fn", 0)
+        return argument(self.said, "input_fn", 0)
+
+    @property
+    def hooks(self) -> ast.expr | None:
+        return argument(self.said, "hooks", self.hooks_index)
+
+    @property
+    def hooks_index(self) -> int:
+        """Where hooks stand among the positional arguments of `said`."""
+        return 1 if self.said is self.call else 2
 
     @property
     def steps(self) -> ast.expr | None:
-        return argument(self.call, "steps", 2)
+        return argument(self.said, "steps", 2) if self.said is self.call else None
 
     @property
     def max_steps(self) -> ast.expr | None:
-        return argument(self.call, "max_steps", 3)
+        return argument(self.said, "max_steps", 3 if self.said is self.call else 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,17 +139,33 @@ class Estimators:
         """The places that train an Estimator, in the order of the text."""
         if not self.sites.estimators:
             return []
-        found = []
+        found = [*self._trained_and_evaluated()]
         for call in self.sites.method_calls("train"):
             assert isinstance(call.func, ast.Attribute)
             if isinstance(self.values.callee(call), FUNCTIONS) or not self._may_be_estimator(call):
                 continue
-            made = self.values.calls(call.func.value)
-            known = [c for c in made if self.makes_estimator(c)]
-            elsewhere = made and not known and all(self._is_known(c) for c in made)
+            known, elsewhere = self._made_by(call.func.value)
             if not elsewhere and (call.args or any(k.arg in ("input_fn", None) for k in call.keywords)):
-                found.append(Training(call, tuple(known)))
-        return found
+                found.append(Training(call, call, known))
+        return sorted(found, key=lambda t: position(t.call))
+
+    def _trained_and_evaluated(self) -> Iterator[Training]:
+        for call in self.sites.estimators:
+            if self.names.last(call.func) != TRAIN_AND_EVALUATE:
+                continue
+            estimator, spec = argument(call, "estimator", 0), argument(call, "train_spec", 1)
+            if estimator is None or spec is None:
+                continue
+            said = self.values.calls(spec)
+            if said and all(self.names.of(c.func) == TRAIN_SPEC and not has_unpacking(c) for c in said):
+                known, _ = self._made_by(estimator)
+                yield from (Training(call, c, known) for c in said)
+
+    def _made_by(self, estimator: ast.expr) -> tuple[tuple[ast.Call, ...], bool]:
+        """The calls that may have made an Estimator, and whether it is seen to be something else."""
+        made = self.values.calls(estimator)
+        known = [c for c in made if self.makes_estimator(c)]
+        return tuple(known), bool(made) and not known and all(self._is_known(c) for c in made)
 
     def _may_be_estimator(self, call: ast.Call) -> bool:
         """Whether a `train` may be an Estimator's: of what is imported, only one that is given an `input_fn`."""
@@ -154,6 +185,34 @@ class Estimators:
             return self.constructions
         made = {c for t in self.trainings for c in t.made}
         return [c for c in self.constructions if c in made]
+
+    @cached_property
+    def configurations(self) -> list[ast.Call]:
+        """The calls that say how Estimators run: `RunConfig(…)`, and `config.replace(…)` of what such a call has made, or of
+        what can't be followed where it gets a `model_dir`."""
+        replaced = self.sites.method_calls("replace") if self.sites.estimators else []
+        is_one = (c for c in replaced if self.configured_by(c) or argument(c, "model_dir") is not None)
+        return [*self.module.calls_of(RUN_CONFIG), *is_one]
+
+    def configured_by(self, config: ast.expr) -> list[ast.Call]:
+        """The calls that have made a configuration, each after what it replaces something of: `RunConfig(…)`, `x.replace(…)`.
+        Empty where one of them can't be followed."""
+        found: list[ast.Call] = []
+        todo = [config]
+        while todo:
+            for origin in self.values.origins(todo.pop()):
+                call = origin.call
+                if call in found:
+                    continue
+                if call is None:
+                    return []
+                found.append(call)
+                if self.names.of(call.func) == RUN_CONFIG:
+                    continue
+                if not isinstance(call.func, ast.Attribute) or call.func.attr != "replace" or call.args:
+                    return []
+                todo.append(call.func.value)
+        return found[::-1]
 
     @cached_property
     def specs(self) -> list[ast.Call]:
@@ -308,7 +367,7 @@ class Estimators:
     @cached_property
     def _fed(self) -> dict[ast.AST, list[ast.Call]]:
         found: dict[ast.AST, list[ast.Call]] = {}
-        trained = {t.call for t in self.trainings}
+        trained = {t.said for t in self.trainings}
         for call in self.syntax.calls:
             if call in trained or (trained and self.names.last(call.func) in _CONSUMERS):
                 given = argument(call, "input_fn", 0)

@@ -16,6 +16,7 @@ from horovodize import catalogue
 from horovodize.source import Document, Problem, Span
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
+from horovodize.summary.estimators import TRAIN_AND_EVALUATE
 from horovodize.summary.lattice import LoopKind, join
 from horovodize.summary.module import Module
 from horovodize.summary.roles import RoleAt, find_roles
@@ -153,7 +154,7 @@ class ModuleSummary:
         made = sites.estimators
         if not made:
             return []
-        found = [c for c in made if module.names.last(c.func) == "train_and_evaluate"]
+        found = [c for c in made if module.names.last(c.func) == TRAIN_AND_EVALUATE]
         found += sites.method_calls("train")
         found += [c for c in sites.method_calls("fit") if sites.fits_keras(c) is None]
         return found

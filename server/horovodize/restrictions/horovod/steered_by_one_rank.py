@@ -140,9 +140,9 @@ def _trainings(context: Context) -> Iterator[tuple[ast.Call, list[CallbackItem],
     listed = context.facts.callback_items
     for fit in context.sites.fits:
         yield fit.call, listed.of(fit.call), _STEERS
-    made = context.module.calls_of(_MONITORED)
-    for call in (*(training.call for training in context.sites.read_estimators.trainings), *made):
-        hooks = argument(call, "hooks", None if call in made else 1)
+    given = [(training.call, training.hooks) for training in context.sites.read_estimators.trainings]
+    given += [(call, argument(call, "hooks")) for call in context.module.calls_of(_MONITORED)]
+    for call, hooks in given:
         if hooks is not None:
             yield call, listed.of_list(hooks), _HOOKS
 

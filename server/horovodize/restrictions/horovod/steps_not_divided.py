@@ -250,7 +250,7 @@ def _estimators(context: Context) -> Iterator[Violation]:
     """The `steps` of an Estimator's training, over arrays that are repeated without end."""
     for training in context.sites.read_estimators.trainings:
         steps = training.steps or training.max_steps
-        if steps is None or has_unpacking(training.call) or not is_of_one(context, steps) or is_one(steps):
+        if steps is None or has_unpacking(training.said) or not is_of_one(context, steps) or is_one(steps):
             continue
         if training.input_fn is None or not _is_endless_input_of(context, training.call, training.input_fn):
             continue

@@ -367,8 +367,7 @@ def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
             loops = dict.fromkeys(o for way in context.ways(fit.call) for frame in way for o in frame.loops)
             yield fit.call, [e for o in loops if isinstance(o, ast.For) for e in _limits(context, o.iter)]
     for training in context.sites.read_estimators.trainings if context.facts.horovod.wrapped else ():
-        given = [argument(training.call, name) for name in ("steps", "max_steps")]
-        yield training.call, [e for e in given if e is not None]
+        yield training.call, [e for e in (training.steps, training.max_steps) if e is not None]
     for hook in context.syntax.calls if context.facts.horovod.wrapped else ():
         if (context.names.of(hook.func) or "").endswith("train.StopAtStepHook"):
             yield hook, [*hook.args, *(k.value for k in hook.keywords)]
@@ -443,7 +442,7 @@ def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Itera
     estimators, uniform = context.sites.read_estimators, context.facts.uniform
     for trained in estimators.trainings if context.facts.horovod.wrapped else ():
         inputs = estimators.inputs(trained, context.facts.feeding.kinds.pipelines)
-        ends = trained.steps is None and trained.max_steps is None and not has_unpacking(trained.call)
+        ends = trained.steps is None and trained.max_steps is None and not has_unpacking(trained.said)
         given = inputs[0].datasets if ends and len(inputs) == 1 else ()
         for data in given if len(given) == 1 else ():
             if not any(
