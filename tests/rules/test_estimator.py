@@ -273,6 +273,42 @@ def test_steps_of_a_configuration_that_is_replaced_are_divided() -> None:
 
 # ---------------------------------------------------------------------- canned Estimators
 
+
+@pytest.mark.parametrize(
+    ("before", "made"),
+    [
+        ("DNNClassifier([8], c", "optimizer={}AdagradOptimizer(0.05"),
+        ("DNNRegressor([8], c, optimizer='Adam'", "optimizer={}AdamOptimizer(0.05"),
+        ("LinearClassifier(c", "optimizer={}FtrlOptimizer(0.2"),
+        ("LinearRegressor(c, optimizer='SGD'", "optimizer={}GradientDescentOptimizer(0.2"),
+        ("DNNLinearCombinedClassifier(linear_feature_columns=c, dnn_optimizer='RMSProp'",
+         "dnn_optimizer={}RMSPropOptimizer(0.001"),
+        ("DNNLinearCombinedRegressor(linear_feature_columns=c", "linear_optimizer={}FtrlOptimizer(0.005"),
+        ("DNNLinearCombinedRegressor(linear_feature_columns=c", "dnn_optimizer={}AdagradOptimizer(0.001"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "head", ["import tensorflow.compat.v1 as tf\n", "import tensorflow as tf\ntf.logging.info('a')\n"]
+)
+def test_an_optimizer_that_an_estimator_makes_by_itself_is_written_out(
+    head: str, before: str, made: str
+) -> None:
+    plan = plan_of(f"{head}e = tf.estimator.{before})\ne.train(f)\n")
+    assert made.format("hvd.DistributedOptimizer(tf.train.") + " * hvd.size()))" in plan.text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import tensorflow as tf\ne = tf.estimator.DNNClassifier([8], c)\n",  # TensorFlow 2's takes one of Keras
+        "import tensorflow.compat.v1 as tf\ne = tf.estimator.DNNClassifier([8], c, optimizer='Nadam')\n",
+        "import tensorflow.compat.v1 as tf\ne = tf.estimator.DNNClassifier([8], c, **options)\n",
+    ],
+)
+def test_an_optimizer_of_which_nothing_is_known_is_not_written_out(source: str) -> None:
+    refused(source + "e.train(f)\n", "HVD202", "can't be wrapped")
+
+
 ADAM = "tf.train.AdamOptimizer(0.1)"
 SCALED = "hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.1 * hvd.size()))"
 
@@ -306,10 +342,11 @@ def test_the_directory_of_a_canned_estimator_is_rank_0s() -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("e = tf.estimator.DNNClassifier([8], c)\ne.train(f)\n", "default optimizer"),
-        ("e = tf.estimator.DNNClassifier([8], c, optimizer='Adam')\ne.train(f)\n", "can't be wrapped"),
+        ("import tensorflow as t\ne = t.estimator.DNNClassifier([8], c)\ne.train(f)\n", "default optimizer"),
+        ("import tensorflow as t\ne = t.estimator.DNNClassifier([8], c, optimizer='Adam')\ne.train(f)\n", "can't be wrapped"),
         ("e = tf.estimator.DNNClassifier([8], c, optimizer=tf.keras.optimizers.Adam())\ne.train(f)\n", "can't be wrapped"),
-        (f"e = tf.estimator.DNNLinearCombinedRegressor(dnn_optimizer={ADAM})\ne.train(f)\n", "`linear_optimizer="),
+        (f"import tensorflow as t\ne = t.estimator.DNNLinearCombinedRegressor(dnn_optimizer={ADAM})\ne.train(f)\n",
+         "`linear_optimizer="),
         ("e = tf.estimator.BoostedTreesClassifier(c, 3)\ne.train(f)\n", "takes no optimizer"),
         ("e = tf.estimator.BaselineClassifier()\ne.train(f)\n", "takes no optimizer"),
         ("e = tf.keras.estimator.model_to_estimator(m, config=tf.estimator.RunConfig())\ne.train(f)\n", "Keras model"),

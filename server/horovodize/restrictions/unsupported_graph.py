@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
-from horovodize.summary.estimators import CANNED, RUN_CONFIG, TRAIN_AND_EVALUATE, Estimators
+from horovodize.summary.canned import CANNED, standard_optimizer
+from horovodize.summary.estimators import RUN_CONFIG, TRAIN_AND_EVALUATE, Estimators
 from horovodize.summary.syntax import CALLABLES, argument, says_none
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
@@ -152,6 +153,8 @@ def _unfit(context: Context, known: Estimators, call: ast.Call) -> Iterator[Foun
     if last in CANNED:
         for parameter in CANNED[last]:
             given = argument(call, parameter)
+            if standard_optimizer(context.module, context.sites, call, parameter) is not None:
+                continue
             if given is None:
                 yield call, f"its default optimizer can't be wrapped: {_OPTIMIZER.format(parameter)}"
             elif not all(_can_be_wrapped(context, e) for e in context.values.given_back(given)):

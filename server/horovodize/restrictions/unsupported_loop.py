@@ -10,13 +10,13 @@ On training that is distributed already, by `tf.distribute`, `keras.distribution
 (`master=…`, `is_chief=…`) or copies on several GPUs; on weights that are updated by hand from gradients in another way
 than by `w.assign_sub(rate * gradient)` (or a momentum of gradients), or beside an optimizer; on `stateless_apply`; on
 `apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
-`implicit_gradients`. Of Estimators, on `train_and_evaluate` with a `TrainSpec` that is not made in the same file;
-on `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones
-whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a `Supervisor`,
-`slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy (`ScipyOptimizerInterface`); on
-functions of Keras' backend that take steps (`K.function(…, updates=…)`); on Keras Tuner's `search`; on Keras models
-wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where the script makes Keras run on JAX
-or PyTorch. Averages and counters that are assigned are no violation.
+`implicit_gradients`. Of Estimators, on `train_and_evaluate` with a `TrainSpec` that is not made in the same file; on
+`tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones of
+TensorFlow 2 whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a
+`Supervisor`, `slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy
+(`ScipyOptimizerInterface`); on functions of Keras' backend that take steps (`K.function(…, updates=…)`); on Keras
+Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where
+the script makes Keras run on JAX or PyTorch. Averages and counters that are assigned are no violation.
 
 ## Quick fix
 None.

@@ -4,7 +4,8 @@ What it does   `train`, or the `TrainSpec` of a `train_and_evaluate`, gets `hvd.
                hook, and 1/size() of `steps` and `max_steps`. Rank 0 has the `model_dir`; the others get a temporary directory
                of their own. `RunConfig(session_config=…)` shows each process its GPU. Hooks that write or print stay on rank 0,
                those of an `EstimatorSpec`, too. Arrays of `numpy_input_fn` and `pandas_input_fn`, and datasets that an input
-               function makes, are divided among the ranks.
+               function makes, are divided among the ranks. What a canned Estimator of TensorFlow 1 takes if it is given no
+               optimizer, or the name of one, is written out and wrapped.
 Why            Every rank initialises its own random weights, and would save its checkpoints over the others'.
 Before         classifier = tf.estimator.Estimator(model_fn, model_dir="model")
                classifier.train(input_fn, steps=1000)
@@ -17,8 +18,8 @@ Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own
                wraps it). Exports (C6 leaves them to rank 0).
 Refuses        Training that can't be found, a class of your own derived from Estimator, a model function of another file, a
                train op that no `minimize` makes, a Keras optimizer, hooks that stop one rank alone (HVD006). See HVD202 for a
-               `TrainSpec` that can't be seen, `tf.contrib.learn`, trees, and canned Estimators without an optimizer of
-               `tf.train`.
+               `TrainSpec` that can't be seen, `tf.contrib.learn`, trees, and canned Estimators of TensorFlow 2 without an
+               optimizer of `tf.train`.
 Asks           A `RunConfig` that comes from elsewhere: its session config is replaced. A number of steps that an earlier run's
                checkpoint gives and that this one goes on from: it is rank 0's, and counts a rank's steps.
 Source         Seed, Estimator variant, assignments and expression statements. Errata: the seed appends the broadcast hook to
@@ -32,7 +33,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import estimator_input, estimator_steps
+from horovodize.rules import canned_optimizers, estimator_input, estimator_steps
 from horovodize.rules.checkpoint_reading import wait_before_reading
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, stop_together
@@ -97,6 +98,8 @@ def apply(draft: Draft) -> None:
             if hooks is not None and not is_none(hooks):
                 place_hooks(draft, "E1", hooks)
     _wrap_optimizers(draft, known)
+    for call in known.trained:
+        canned_optimizers.write_out(draft, call)
     stop_together(draft, "E1")
     keep_in_step(draft)
     if begins(draft, "E1"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from horovodize.source.nodes import walk
+from horovodize.summary.canned import CANNED, standard_optimizer
 from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.sites import Sites
@@ -19,18 +20,6 @@ RUN_CONFIG = _PREFIX + "RunConfig"
 SPEC = _PREFIX + "EstimatorSpec"
 TRAIN_SPEC = _PREFIX + "TrainSpec"
 TRAIN_AND_EVALUATE = "train_and_evaluate"
-# Estimators whose optimizer is an argument, with the names of those arguments.
-CANNED = {
-    "DNNClassifier": ("optimizer",),
-    "DNNEstimator": ("optimizer",),
-    "DNNRegressor": ("optimizer",),
-    "LinearClassifier": ("optimizer",),
-    "LinearEstimator": ("optimizer",),
-    "LinearRegressor": ("optimizer",),
-    "DNNLinearCombinedClassifier": ("linear_optimizer", "dnn_optimizer"),
-    "DNNLinearCombinedEstimator": ("linear_optimizer", "dnn_optimizer"),
-    "DNNLinearCombinedRegressor": ("linear_optimizer", "dnn_optimizer"),
-}
 # Makers of input functions that feed arrays.
 _ARRAY_INPUTS = ("numpy_input_fn", "pandas_input_fn")
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
@@ -227,7 +216,7 @@ class Estimators:
         for call in self.trained:
             for parameter in CANNED.get(self.names.last(call.func), ()):
                 given = argument(call, parameter)
-                if given is not None:
+                if given is not None and standard_optimizer(self.module, self.sites, call, parameter) is None:
                     found += self.values.given_back(given)
         return list(dict.fromkeys(found))
 
@@ -387,4 +376,4 @@ class Estimators:
         return found
 
 
-__all__ = ["BASE", "CANNED", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Told", "Training"]
+__all__ = ["BASE", "RUN_CONFIG", "SPEC", "Estimators", "Input", "Told", "Training"]

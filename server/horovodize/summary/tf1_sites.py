@@ -17,6 +17,7 @@ _ONLY_V2 = (
     "tensorflow.GradientTape",
     "tensorflow.config.",
 )
+_ONLY_V1 = ("tensorflow.app.", "tensorflow.flags.", "tensorflow.logging.", "tensorflow.python_io.")
 
 
 class Tf1Sites(ABC):
@@ -126,7 +127,7 @@ class Tf1Sites(ABC):
             if written.startswith(("tensorflow.compat.", *_ONLY_V2)) or written == "tensorflow.__version__":
                 return []  # made for both
             old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
-            if old and written.startswith("tensorflow."):
+            if (old and written.startswith("tensorflow.")) or written.startswith(_ONLY_V1):
                 found.append(node)
         return found
 
