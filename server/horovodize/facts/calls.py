@@ -18,9 +18,9 @@ from horovodize.facts.presence import BUILT_IN, PRESENCE, gives_a_number
 from horovodize.facts.sent_variables import follows, sendings
 from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
-from horovodize.summary.pipeline import looked_through
 from horovodize.summary.syntax import CALLABLES, Function, argument
 from horovodize.summary.values import ITEM, Values
+from horovodize.summary.wrapped_iterables import looked_through
 
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step

@@ -66,6 +66,8 @@ class Destinations:
                         holder, seen, peek, parent.elts.index(e) if isinstance(e, ast.expr) else 0
                     )
                 return isinstance(holder, ast.Assign) and self._bound(holder, e, seen, peek)
+            case ast.Dict():
+                return self._through_item(e, parent, seen, peek)
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 return self._bound(parent, e, seen, peek)
             case ast.Return():
@@ -94,11 +96,20 @@ class Destinations:
             return self.only_trains(call, seen, peek)
         if name == "zip":
             return self.only_trains(call, seen, peek)
-        callee = p.values.callee(call)
-        if isinstance(callee, FUNCTIONS):
+        callee = self._runs(call)
+        if callee is not None:
             parameter = self._parameter(callee, call, e, keyword)
             return parameter is not None and all(self.only_trains(u, seen, peek) for u in p.uses(parameter))
         return peek
+
+    def _runs(self, call: ast.Call) -> Function | None:
+        """The function of this module that gets what a call passes: of a class, the `__init__` that it or a base of it has."""
+        callee = self.p.values.callee(call)
+        if isinstance(callee, FUNCTIONS):
+            return callee
+        family = [callee, *self.p.values.family(callee)] if isinstance(callee, ast.ClassDef) else []
+        made = (s for c in family for s in c.body if isinstance(s, FUNCTIONS) and s.name == "__init__")
+        return next((f for f in made if call in self.p.values.callers(f)), None)
 
     def _parameter(
         self, function: Function, call: ast.Call, e: ast.AST, keyword: str | None
@@ -113,6 +124,29 @@ class Destinations:
 
     def _passed_by(self, b: Binding, call: ast.Call) -> list[ast.expr]:
         return [v for v in self.p.values.passed(b) if v in call.args]
+
+    def _through_item(self, value: ast.AST, made: ast.Dict, seen: set[ast.AST], peek: bool) -> bool:
+        """What is read of a dict by its key: `data["train"]` of `data = {"train": …}`, also where a function makes the dict."""
+        keys = [k for k, v in zip(made.keys, made.values, strict=True) if v is value]
+        key = keys[0].value if keys and isinstance(keys[0], ast.Constant) else None
+        kept = self._kept(made)
+        if key is None or not kept:
+            return False
+        parts = [self.p.syntax.parent.get(use) for b in kept for use in self.p.uses(b)]
+        return all(
+            isinstance(part, ast.Subscript)
+            and isinstance(part.slice, ast.Constant)
+            and (part.slice.value != key or self.only_trains(part, seen, peek))
+            for part in parts
+        )
+
+    def _kept(self, made: ast.Dict) -> list[Binding]:
+        """The names that a dict has: where it is made, or where its function is called. None where it goes elsewhere, too."""
+        p, parent = self.p, self.p.syntax.parent.get(made)
+        function = p.syntax.function(made) if isinstance(parent, ast.Return) else None
+        values = p.values.callers(function) if function is not None else [made]
+        kept = [b for value in values for b in p.given_to(value)]
+        return kept if len(kept) == len(values) else []
 
     def _bound(self, statement: ast.AST, value: ast.AST, seen: set[ast.AST], peek: bool) -> bool:
         p = self.p

@@ -22,12 +22,13 @@ from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.passed_on import dataset_of
-from horovodize.summary.pipeline import Pipelines, looked_through
+from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
 from horovodize.summary.variables import Variables, bound_names
+from horovodize.summary.wrapped_iterables import looked_through
 
 _UP_TO = (ast.Lt, ast.LtE)
 _FAR = 2000  # nodes that what a step is taken on is made of

@@ -17,23 +17,19 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import MOST_WAYS, Drive
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
-    BARS,
-    BATCHING,
     COMMON,
     DIRECTORY,
-    EVEN,
     GROUPING,
     HOLDING,
-    LOOKED_THROUGH,
     METHODS,
-    ONCE,
     SPLITTING,
     UNGROUPING,
 )
 from horovodize.summary.destinations import Destinations
-from horovodize.summary.flat_windows import gives_one_of_each
+from horovodize.summary.earliest_places import EarliestPlaces
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments, has_unpacking
+from horovodize.summary.wrapped_iterables import looked_through
 
 
 class Pipelines:
@@ -99,7 +95,7 @@ class Pipelines:
         """The earliest expressions whose values may be divided instead of `feed`; none where that is not possible.
 
         With `whole_batches`, batches are divided rather than what they are made of."""
-        walk = _Walk(self, set(feeds), whole_batches)
+        walk = EarliestPlaces(self, set(feeds), whole_batches)
         found = list(dict.fromkeys(walk.earliest(feed)))
         if any(self.drive.in_traced(place) for place in found):
             return []
@@ -140,7 +136,7 @@ class Pipelines:
         feeds: Iterable[ast.AST],
         whole_batches: bool,
     ) -> list[ast.expr]:
-        walk = _Walk(self, {*feeds, *given, *arguments(call)}, whole_batches, call, function)
+        walk = EarliestPlaces(self, {*feeds, *given, *arguments(call)}, whole_batches, call, function)
         found = list(dict.fromkeys(place for e in given for place in walk.earliest(e)))
         return [] if any(self.drive.in_traced(p) for p in found) else found
 
@@ -289,9 +285,7 @@ class Pipelines:
         if not isinstance(e.slice, ast.Constant):
             return []
         written, key = ast.unparse(e), e.slice.value
-        held = [
-            b.value for b in self.scopes.reaching(e.value) if isinstance(b.value, ast.Dict) and not b.path
-        ]
+        held = [d for value in bound if value is not None for d in self._dicts(value)]
         found = [
             value
             for d in held
@@ -307,6 +301,25 @@ class Pipelines:
             and ast.unparse(t) == written
             and self.scopes.lookup(e.value.id, t) is scope
         ]
+
+    def _dicts(self, value: ast.expr) -> list[ast.Dict]:
+        """The dicts that a value is: where it is made, or by the function that it calls."""
+        if isinstance(value, ast.Dict):
+            return [value]
+        callee = self.values.callee(value) if isinstance(value, ast.Call) else None
+        returned = self.values.returned(callee) if isinstance(callee, FUNCTIONS) else []
+        return [r for r in returned if isinstance(r, ast.Dict)]
+
+    def given_to(self, value: ast.expr) -> list[Binding]:
+        """The binding of the one name that an assignment gives a value."""
+        statement = self.syntax.parent.get(value)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        target = targets[0] if len(targets) == 1 else None
+        if not isinstance(target, ast.Name):
+            return []
+        scope = self.scopes.lookup(target.id, target)
+        bindings = self.scopes.names[scope].get(target.id, ()) if scope is not None else ()
+        return [b for b in bindings if b.value is value and not b.path]
 
     def part(self, value: ast.expr, i: int) -> Iterator[ast.expr]:
         """The expressions for part `i` of a value: the elements of tuples that a function of this module returns."""
@@ -329,142 +342,6 @@ class Pipelines:
                 if isinstance(n, ast.Attribute) and b in self.values.attribute_bindings(n)
             ]
         return [n for n in self.module.loads.get(b.name) if isinstance(n, ast.Name) and b in self.bindings(n)]
-
-
-class _Walk:
-    """One walk from a feed back towards its source."""
-
-    def __init__(
-        self,
-        pipelines: Pipelines,
-        feeds: set[ast.AST],
-        whole_batches: bool = False,
-        call: ast.Call | None = None,
-        function: ast.FunctionDef | None = None,
-    ) -> None:
-        """`call`: the one call of `function` that the walk is about."""
-        self.p, self.whole_batches, self.call, self.function = pipelines, whole_batches, call, function
-        self.destinations = Destinations(pipelines, feeds)
-        self._deep = 0
-        self._passed: list[ast.Call] = []  # the steps on the way from the feed
-
-    def earliest(self, e: ast.expr) -> list[ast.expr]:
-        self._deep += 1
-        if self._deep > 60:
-            return [e]
-        if isinstance(e, ast.NamedExpr):
-            return self.earliest(e.value)
-        if isinstance(e, ast.IfExp):
-            return [*self.earliest(e.body), *self.earliest(e.orelse)]
-        if isinstance(e, (ast.Name, ast.Attribute)):
-            return self._through_name(e) or [e]
-        if isinstance(e, ast.Call):
-            return self._through_call(e) or [e]
-        if isinstance(e, ast.Subscript):
-            held = self.p.items(e)
-            if held and all(self._is_iterator(v) and self.p.is_dataset(v) for v in held):
-                return [place for v in held for place in self.earliest(v)]
-        return [e]
-
-    def _through_name(self, e: ast.Name | ast.Attribute) -> list[ast.expr]:
-        found: list[ast.expr] = []
-        bindings = self.p.bindings(e)
-        for b in bindings:
-            values = self._given(b)
-            if not values or not (self._exclusive(b) or all(self._is_iterator(v) for v in values)):
-                return []
-            if (
-                b.kind == "assign"
-                and b.path
-                and isinstance(b.value, ast.Call)
-                and not self._only_caller(b.value)
-            ):
-                return []
-            for value in values:
-                if not self.p.is_dataset(value):
-                    return []
-                found += self.earliest(value)
-        return [] if self._are_made_of_each_other(found) else found
-
-    def _are_made_of_each_other(self, places: list[ast.expr]) -> bool:
-        """Whether a place gets what another gives (`if part < 1: ds = ds.take(n)`): it would be divided once more."""
-        several = list(dict.fromkeys(places))
-        return any(self.p.comes_from(place, before) for place in several for before in several)
-
-    def _given(self, b: Binding) -> list[ast.expr]:
-        values = self.p.given(b)
-        if self.call is None or b.kind != "parameter" or b.statement is not self.function:
-            return values
-        own = arguments(self.call)
-        return [v for v in values if v in own]
-
-    def _through_call(self, call: ast.Call) -> list[ast.expr]:
-        p = self.p
-        if looked_through(p.module, call):
-            return self.earliest(call.args[0])
-        callee = p.values.callee(call)
-        if isinstance(callee, FUNCTIONS):
-            returned = p.values.returned(callee)
-            if not self._only_caller(call) or not returned or not all(p.is_dataset(r) for r in returned):
-                return []
-            return [place for r in returned for place in self.earliest(r)]
-        if not isinstance(call.func, ast.Attribute) or not p.is_dataset(call.func.value):
-            return []
-        method = call.func.attr
-        if self.whole_batches and method in ("batch", "padded_batch"):
-            return []
-        if method in BATCHING and self._is_made_of_sequence(method):
-            return []
-        evenly = method in EVEN or (method == "take" and p.grouped_before(call))
-        evenly = evenly or (method == "flat_map" and gives_one_of_each(p.module, call))
-        if evenly or (method == "apply" and p.applies_evenly(call)):
-            self._passed.append(call)
-            found = self.earliest(call.func.value)
-            self._passed.pop()
-            return found
-        return []
-
-    def _is_made_of_sequence(self, method: str) -> bool:
-        """Whether what a batching makes are no batches but rows, of elements that follow each other: they are batched again
-        (`characters.batch(101).map(split).batch(64)`), or cut into what comes first and what follows (`s[:-1], s[1:]`)."""
-        later = [(self.p.names.last(step.func), step) for step in self._passed]
-        return any(name in BATCHING or (name == "map" and self._shifts(step)) for name, step in later)
-
-    def _shifts(self, mapped: ast.Call) -> bool:
-        """Whether a function that is mapped leaves out an element's last part in one place and its first in another."""
-        given = argument(mapped, "map_func", 0)
-        origins = self.p.values.origins(given) if given is not None else []
-        cuts = [
-            n.slice
-            for o in origins
-            if isinstance(o.node, CALLABLES)
-            for n in walk(o.node)
-            if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
-        ]
-        return any(c.upper is not None and c.lower is None for c in cuts) and any(
-            c.lower is not None and c.upper is None for c in cuts
-        )
-
-    def _is_iterator(self, e: ast.expr) -> bool:
-        """An iterator can't be divided itself: what it iterates can."""
-        return isinstance(e, ast.Call) and self.p.names.last(e.func) in (*ONCE, "make_one_shot_iterator")
-
-    def _only_caller(self, call: ast.Call) -> bool:
-        callee = self.p.values.callee(call)
-        return isinstance(callee, FUNCTIONS) and all(c is call for c in self.p.values.callers(callee))
-
-    def _exclusive(self, b: Binding) -> bool:
-        return all(self.destinations.only_trains(use) for use in self.p.uses(b))
-
-
-def looked_through(module: Module, call: ast.Call) -> bool:
-    """Whether a call only wraps an iterable: `enumerate(x)`, `tqdm(x, total=n)`, `iter(x)`; not `iter(queue.get, None)`, which
-    calls a function for each item."""
-    named = isinstance(call.func, (ast.Name, ast.Attribute)) and (
-        module.names.last(call.func) in LOOKED_THROUGH or module.names.of(call.func) in BARS
-    )
-    calls = named and module.names.last(call.func) == "iter" and len(call.args) == 2
-    return named and not calls and bool(call.args) and module.values.callee(call) is None
 
 
 def flat(arguments: Iterable[ast.expr]) -> Iterator[ast.expr]:

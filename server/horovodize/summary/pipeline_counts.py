@@ -6,8 +6,9 @@ import ast
 
 from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import COUNTED, DIRECTORY, EVEN, METHODS, REPEATABLE, REPEATING
-from horovodize.summary.pipeline import Pipelines, flat, looked_through
+from horovodize.summary.pipeline import Pipelines, flat
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, says_none
+from horovodize.summary.wrapped_iterables import looked_through
 
 # Sources of strings, and what keeps elements as they are.
 _RECORDS = (".TFRecordDataset", ".TextLineDataset", ".FixedLengthRecordDataset")
