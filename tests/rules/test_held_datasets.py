@@ -28,6 +28,10 @@ MAKES = (
     "    return train\n"
 )
 DICT = MAKES.replace("return train", "return {'train': train, 'val': build(1)}")
+RECORD = "from dataclasses import dataclass\n@dataclass\nclass Data:\n    train: object\n    val: object\n"
+TUPLE = "from collections import namedtuple\nData = namedtuple('Data', 'train val')\n"
+RECORDS = MAKES.replace("return train", "return Data(train, build(1))")
+READ = "for a, b in data.train:\n    train_step(a, b)\n"
 LOOP = "for a, b in data['train']:\n    train_step(a, b)\n"
 AT_SOURCE = "from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank()).take(len(x) // hvd.size())"
 
@@ -47,6 +51,8 @@ def divided_at_its_source(source: str) -> bool:
         f"class Base:\n{INIT}class Trainer(Base):\n    def __init__(self, train_ds, m):\n"
         f"        super().__init__(train_ds, val)\n        self.m = m\n{FIT}{MAKES}ds = make(1)\nt = Trainer(ds, 3)\nt.fit()\n",
         f"{DICT}data = make(1)\n{LOOP}",
+        f"{RECORD}{RECORDS}data = make(1)\n{READ}",
+        f"{TUPLE}{RECORDS}data = make(1)\n{READ}",
         f"data = {{'train': tf.data.Dataset.from_tensor_slices((x, y)).map(f).batch(8), 'val': val}}\n{LOOP}",
     ],
 )
@@ -69,6 +75,10 @@ def test_what_is_held_is_divided_at_its_source(source: str) -> None:
         f"{DICT}data = make(1)\n{LOOP}for name in data:\n    print(name, [model(a) for a, b in data[name]])\n",
         f"{DICT}data = make(1)\nother = make(2)\n{LOOP}print([model(a) for a, b in other['train']])\n",
         f"{DICT}data = make(1)\n{LOOP}judge(data)\n",
+        # the record's other readers
+        f"{RECORD}{RECORDS}data = make(1)\n{READ}print([model(a) for a, b in data.train])\n",
+        f"{TUPLE}{RECORDS}data = make(1)\n{READ}one, two = data\nprint([model(a) for a, b in one])\n",
+        f"{RECORD}{RECORDS}data = make(1)\n{READ}judge(data)\n",
     ],
 )
 def test_what_something_else_reads_is_divided_where_it_trains(source: str) -> None:

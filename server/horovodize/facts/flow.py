@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from horovodize.facts import equal_shares, fields, records
+from horovodize.facts import equal_shares, records
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.calls import Calls
 from horovodize.facts.class_attributes import of_class
@@ -26,6 +26,7 @@ from horovodize.facts.signals import Signals
 from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
 from horovodize.facts.thread_changes import ThreadChanges
 from horovodize.source.nodes import walk
+from horovodize.summary import fields
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.module import Module

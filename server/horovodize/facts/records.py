@@ -7,8 +7,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from horovodize.facts import fields
 from horovodize.facts.class_attributes import classes_of
+from horovodize.summary import fields
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import Function
 

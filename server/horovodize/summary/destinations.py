@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import walk
+from horovodize.summary import fields
 from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import LOOKED_THROUGH, METHODS, PEEKS
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument
@@ -67,7 +68,9 @@ class Destinations:
                     )
                 return isinstance(holder, ast.Assign) and self._bound(holder, e, seen, peek)
             case ast.Dict():
-                return self._through_item(e, parent, seen, peek)
+                keys = [k for k, v in zip(parent.keys, parent.values, strict=True) if v is e]
+                key = keys[0].value if keys and isinstance(keys[0], ast.Constant) else None
+                return key is not None and self._through_item(parent, key, seen, peek)
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 return self._bound(parent, e, seen, peek)
             case ast.Return():
@@ -96,6 +99,11 @@ class Destinations:
             return self.only_trains(call, seen, peek)
         if name == "zip":
             return self.only_trains(call, seen, peek)
+        field = next(
+            (n for n in fields.names(p.module, call) if e in [*fields.given_as(p.module, call, n)]), None
+        )
+        if field is not None:
+            return self._through_item(call, field, seen, peek)
         callee = self._runs(call)
         if callee is not None:
             parameter = self._parameter(callee, call, e, keyword)
@@ -125,23 +133,21 @@ class Destinations:
     def _passed_by(self, b: Binding, call: ast.Call) -> list[ast.expr]:
         return [v for v in self.p.values.passed(b) if v in call.args]
 
-    def _through_item(self, value: ast.AST, made: ast.Dict, seen: set[ast.AST], peek: bool) -> bool:
-        """What is read of a dict by its key: `data["train"]` of `data = {"train": …}`, also where a function makes the dict."""
-        keys = [k for k, v in zip(made.keys, made.values, strict=True) if v is value]
-        key = keys[0].value if keys and isinstance(keys[0], ast.Constant) else None
+    def _through_item(self, made: ast.expr, key: object, seen: set[ast.AST], peek: bool) -> bool:
+        """What is read of a dict by a key, or of a record by a field: `data["train"]` of `data = {"train": …}`, `data.train` of
+        `data = Data(train, test)`, also where a function makes it."""
         kept = self._kept(made)
-        if key is None or not kept:
-            return False
-        parts = [self.p.syntax.parent.get(use) for b in kept for use in self.p.uses(b)]
-        return all(
-            isinstance(part, ast.Subscript)
-            and isinstance(part.slice, ast.Constant)
-            and (part.slice.value != key or self.only_trains(part, seen, peek))
-            for part in parts
+        reads = [self.p.syntax.parent.get(use) for b in kept for use in self.p.uses(b)]
+        return bool(kept) and all(
+            read is not None
+            and (name := _key_of(read, made)) is not None
+            and (name != key or self.only_trains(read, seen, peek))
+            for read in reads
         )
 
-    def _kept(self, made: ast.Dict) -> list[Binding]:
-        """The names that a dict has: where it is made, or where its function is called. None where it goes elsewhere, too."""
+    def _kept(self, made: ast.expr) -> list[Binding]:
+        """The names that a dict or a record has: where it is made, or where its function is called. None where it goes
+        elsewhere, too."""
         p, parent = self.p, self.p.syntax.parent.get(made)
         function = p.syntax.function(made) if isinstance(parent, ast.Return) else None
         values = p.values.callers(function) if function is not None else [made]
@@ -199,6 +205,17 @@ class Destinations:
         tables = self.p.scopes.names[function].values() if isinstance(function, FUNCTIONS) else ()
         parameters = [b for bound in tables for b in bound if b.kind == "parameter"]
         return [b for b in parameters if (starred.value, part) in self.p.values.graph.unpacked(b)]
+
+
+def _key_of(read: ast.AST, made: ast.expr) -> object:
+    """By which key a dict is read, or by which field a record; None where it is done otherwise."""
+    if isinstance(made, ast.Dict):
+        return (
+            read.slice.value
+            if isinstance(read, ast.Subscript) and isinstance(read.slice, ast.Constant)
+            else None
+        )
+    return read.attr if isinstance(read, ast.Attribute) else None
 
 
 def _is_peek(call: ast.Call) -> bool:

@@ -42,15 +42,30 @@ class EarliestPlaces:
             return self.earliest(e.value)
         if isinstance(e, ast.IfExp):
             return [*self.earliest(e.body), *self.earliest(e.orelse)]
-        if isinstance(e, (ast.Name, ast.Attribute)):
+        if isinstance(e, ast.Name):
             return self._through_name(e) or [e]
         if isinstance(e, ast.Call):
             return self._through_call(e) or [e]
-        if isinstance(e, ast.Subscript):
-            held = self.p.items(e)
-            if held and all(self.p.is_dataset(v) and self._is_only_trained(v) for v in held):
-                return [place for v in held for place in self.earliest(v)]
+        if isinstance(e, (ast.Subscript, ast.Attribute)):
+            bound = self._through_name(e) if isinstance(e, ast.Attribute) else []
+            return bound or self._through_holder(e) or [e]
         return [e]
+
+    def _through_holder(self, e: ast.Subscript | ast.Attribute) -> list[ast.expr]:
+        """What a dict, a list or a record holds."""
+        held = self.p.held(e)
+        if not all(self.p.is_dataset(v) and self._is_only_trained(v) for v in held):
+            return []
+        if self._is_repeated_next() and not any(self._prepares(v) for v in held):
+            return []  # divided after that, no rank has too few
+        return [place for v in held for place in self.earliest(v)]
+
+    def _is_repeated_next(self) -> bool:
+        return bool(self._passed) and self.p.names.last(self._passed[-1].func) == "repeat"
+
+    def _prepares(self, held: ast.expr) -> bool:
+        """Whether a pipeline does work for each of its elements, which a rank shouldn't do for the others'."""
+        return any(self.p.names.last(step.func) == "map" for step in self.p.steps(held))
 
     def _is_only_trained(self, held: ast.expr) -> bool:
         """Whether what a dict or list holds is an iterator, which gives each element once, or goes nowhere else."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from horovodize.source.nodes import walk
+from horovodize.summary import fields
 from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import MOST_WAYS, Drive
 from horovodize.summary.dataset_methods import (
@@ -71,8 +72,8 @@ class Pipelines:
 
     def _made_as_dataset(self, node: ast.AST, path: tuple[int, ...]) -> bool:
         if not isinstance(node, ast.Call):
-            return isinstance(node, ast.Subscript) and (
-                self.is_dataset(node.value) or any(map(self.is_dataset, self.items(node)))
+            return (isinstance(node, ast.Subscript) and self.is_dataset(node.value)) or any(
+                map(self.is_dataset, self.held(node))
             )
         name = self.names.of(node.func) or ""
         if (
@@ -186,6 +187,7 @@ class Pipelines:
                     todo += self.given(b)
                 made = self.values.origins(e) if isinstance(e, ast.Attribute) and not bindings else []
                 todo += [o.node for o in made if isinstance(o.node, ast.Call) and not o.path]  # a property's
+                todo += self.held(e)
             elif isinstance(e, ast.Subscript):
                 todo += self.items(e)
             elif isinstance(e, ast.IfExp):
@@ -266,6 +268,15 @@ class Pipelines:
             for o in self.values.origins(value):
                 if isinstance(o.node, ast.expr):
                     yield from self.part(o.node, place)
+
+    def held(self, e: ast.AST) -> list[ast.expr]:
+        """What a dict, a list or a record holds where it is read: `data["train"]`, `batches[0]`, `splits.train`."""
+        if isinstance(e, ast.Subscript):
+            return self.items(e)
+        if not isinstance(e, ast.Attribute) or not isinstance(e.value, ast.Name):
+            return []
+        made = [c for c in self.values.calls(e.value) if e.attr in fields.names(self.module, c)]
+        return [given for call in made for given in fields.given_as(self.module, call, e.attr)]
 
     def items(self, e: ast.Subscript) -> list[ast.expr]:
         """What a dict of this scope holds by a key: `data["train"]` of `data = {"train": …}`, `data["train"] = …`; a list at a
