@@ -845,3 +845,62 @@ def test_a_second_default_session_gets_variables_of_its_own() -> None:
     ).text
     assert text.count("    hvd.broadcast_global_variables(root_rank=0).run()\n") == 2
     assert "\nhvd.broadcast_global_variables" not in text
+
+
+TWICE = """\
+import tensorflow as tf
+class Model:
+    def __init__(self, units):
+        self.loss = tf.reduce_mean(tf.layers.dense(tf.random_normal([8, 3]), units))
+        self.train = tf.train.AdamOptimizer(0.1).minimize(self.loss)
+def fit(session, model):
+    for i in range(500):
+        session.run(model.train)
+"""
+
+
+def test_a_function_trains_each_session_that_is_opened_where_it_was_initialised() -> None:
+    part = (
+        "with tf.Session() as sess:\n    model = Model({})\n    sess.run(tf.global_variables_initializer())\n"
+        "    fit(sess, model)\n"
+    )
+    after = text(TWICE + part.format(4) + "tf.reset_default_graph()\n" + part.format(8))
+    ready = "    sess.run(tf.global_variables_initializer())\n"
+    assert after.count(f"{ready}    {SENT}    fit(sess, model)\n") == 2
+    assert after.count("broadcast_global_variables") == 2
+
+
+def test_a_function_trains_each_default_session_where_it_was_initialised() -> None:
+    function = "def fit(model):\n    for i in range(500):\n        model.train.run()\n"
+    part = "with tf.Session():\n    model = Model({})\n    tf.global_variables_initializer().run()\n    fit(model)\n"
+    program = (
+        TWICE[: TWICE.index("def fit")]
+        + function
+        + part.format(4)
+        + "tf.reset_default_graph()\n"
+        + part.format(8)
+    )
+    lines = [line for line in text(program).splitlines() if "broadcast_global_variables" in line]
+    assert lines == ["    hvd.broadcast_global_variables(root_rank=0).run()"] * 2
+
+
+def test_a_session_that_is_opened_again_is_sent_where_it_is_initialised() -> None:
+    part = (
+        "sess = tf.Session()\nsess.run(tf.global_variables_initializer())\nfit(sess, model)\nsess.close()\n"
+    )
+    after = text(TWICE + "model = Model(4)\n" + part + part)
+    assert after.count(f"sess.run(tf.global_variables_initializer())\n{SENT}fit(sess, model)\n") == 2
+    assert after.count("broadcast_global_variables") == 2
+
+
+def test_a_session_that_two_calls_are_handed_is_sent_before_the_first() -> None:
+    begin = "model = Model(4)\nsess = tf.Session()\nsess.run(tf.global_variables_initializer())\n"
+    after = text(TWICE + begin + "fit(sess, model)\nfit(sess, model)\n")
+    assert begin + SENT + "fit(sess, model)\n" in after
+    assert after.count("broadcast_global_variables") == 1
+
+
+def test_a_session_chosen_of_two_is_sent_wherever_it_may_be_trained() -> None:
+    begin = "model = Model(4)\none, two = tf.Session(), tf.Session()\none.run(tf.global_variables_initializer())\n"
+    after = text(TWICE + begin + "sess = one if choice else two\nfit(sess, model)\n")
+    assert "one.run(hvd.broadcast_global_variables(root_rank=0))\n" in after

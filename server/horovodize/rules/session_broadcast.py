@@ -35,9 +35,10 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.graph_broadcast import after_session_loops, send_after
 from horovodize.rules.rule import Rule
 from horovodize.rules.session_names import Session, in_caller
+from horovodize.rules.sessions_apart import are_apart, same_session
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.graph import Run, made_default
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, position
+from horovodize.summary.graph import Run
+from horovodize.summary.syntax import LOOPS, Loop, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
@@ -105,7 +106,7 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
     found: dict[ast.stmt, _Place] = {}
     comparable = False
     for training in trainings:
-        if not _same_session(draft, ready, training):
+        if not same_session(draft, ready, training):
             comparable = True
             continue
         for up in draft.drive.ways(ready.call):
@@ -115,6 +116,8 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
                     continue
                 comparable = True
                 statement, inner = met
+                if are_apart(draft, ready, up, training, down, inner):
+                    continue
                 if statement is not None and not _is_ready_later(draft, ready, statement, inner, down):
                     place = _named(draft, ready, statement, inner)
                     place = _after_call(draft, place, up, inner) or place
@@ -123,29 +126,6 @@ def _places(draft: Draft, ready: Run, trainings: list[Run]) -> list[_Place]:
         place = _Place(_lifted(draft, ready), ready, _text(draft, ready.session))
         found[place.statement] = place
     return list(found.values())
-
-
-def _same_session(draft: Draft, one: Run, other: Run) -> bool:
-    """Whether two runs may be of one session."""
-    opened = [_opened(draft, run) for run in (one, other)]
-    return not all(opened) or bool(opened[0] & opened[1])
-
-
-def _opened(draft: Draft, run: Run) -> set[ast.Call]:
-    """Where the session of a run is opened; of the default one, by the `with` around it. Nothing where that can't be seen."""
-    graph = draft.sites.graph
-    if run.session is not None:
-        return set(graph.opened(run.session))
-    for around in draft.syntax.ancestors(run.call):
-        if isinstance(around, FUNCTIONS):
-            break
-        for item in reversed(around.items) if isinstance(around, ast.With) else ():
-            session = made_default(item.context_expr) or item.context_expr
-            if found := graph.opened(session):
-                return set(found)
-            if graph.is_session(session):
-                return set()
-    return set()
 
 
 def _meet(
@@ -180,7 +160,7 @@ def _is_ready_later(
         at = syntax.statement(other.call)
         there = syntax.block(at)
         leads = next((s for s in there if s is training or syntax.inside(training, s)), None)
-        if leads is None or there is block or not _same_session(draft, ready, other):
+        if leads is None or there is block or not same_session(draft, ready, other):
             continue
         arm = next((s for s in block if syntax.inside(at, s)), None)
         if isinstance(arm, ast.If) and arm is not statement and there.index(at) < there.index(leads):
