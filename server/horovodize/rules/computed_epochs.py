@@ -9,7 +9,7 @@ import ast
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import counted, restored_iterations
+from horovodize.rules import begun_within, counted, restored_iterations
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
@@ -19,6 +19,7 @@ from horovodize.summary.syntax import argument
 _EPOCHS = "Compute the epoch from the steps of all ranks together"
 _EPOCHS_OF_RANK = "Compute the epoch from the steps that a rank takes in one"
 _WHY = "A step takes size() batches; so counted, a later run goes on at the same row, whatever its number of ranks."
+_ROUNDING = ("int", "floor", "trunc")
 
 
 def compute(draft: Draft, ratio: ast.BinOp) -> None:
@@ -34,8 +35,13 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
     if any(isinstance(a, (ast.Mod, ast.JoinedStr)) for a in draft.syntax.ancestors(ratio)):
         return
     restored_iterations.tell(draft, "G6", ratio, ratio.left)
-    if isinstance(ratio.op, ast.FloorDiv) and _leaves_out_the_rest(draft, counter, ratio.right):
-        edits = counted.over_ranks(draft, ratio.right, "G6")
+    strided = begun_within.of_a_loop_by_strides(draft, counter, ratio.right)
+    if _is_whole_quotient(draft, ratio) and (strided or _leaves_out_the_rest(draft, counter, ratio.right)):
+        edits = (
+            begun_within.over_strides(draft, ratio.right)
+            if strided
+            else counted.over_ranks(draft, ratio.right, "G6")
+        )
         if edits:
             draft.decide(
                 ratio.left, OfAll("G6")
@@ -45,6 +51,13 @@ def compute(draft: Draft, ratio: ast.BinOp) -> None:
     draft.change(
         "G6", ratio, _EPOCHS, _WHY, counted.read_as_all(draft, ratio.left, "G6"), decision=Decision.COUNTED
     )
+
+
+def _is_whole_quotient(draft: Draft, ratio: ast.BinOp) -> bool:
+    """`step // batches`, `int(step / batches)`"""
+    around = draft.syntax.parent.get(ratio)
+    rounded = isinstance(around, ast.Call) and draft.names.last(around.func) in _ROUNDING
+    return isinstance(ratio.op, ast.FloorDiv) or rounded
 
 
 def _leaves_out_the_rest(draft: Draft, counter: Counter, steps: ast.expr) -> bool:

@@ -18,7 +18,7 @@ import re
 from horovodize.facts.restored_numbers import RestoredNumbers
 from horovodize.facts.turn_uses import Uses
 from horovodize.plan import Decision
-from horovodize.rules import counted, own_numbers, resume
+from horovodize.rules import begun_within, counted, moved_starts, own_numbers, resume
 from horovodize.rules.decisions import OfAll, Shared, Strided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.rules.restored_iterations import STORED
@@ -64,6 +64,8 @@ def deal_out(
     if of_a_rank:
         edits += draft.times(start)
         draft.note(rule, start, STORED)
+        if not begun_within.begins(draft, start, stop):
+            moved_starts.ask(draft, driver, start, rule, of_a_rank)
     else:
         resume.begin_after(draft, start)
         resume.count_on(draft, start, driver)

@@ -15,6 +15,7 @@ from horovodize.facts.turn_uses import uses_of
 from horovodize.plan import Decision
 from horovodize.rules import (
     averages,
+    begun_within,
     counted,
     few_steps,
     last_events,
@@ -354,6 +355,8 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
     if uses is not None and not own_numbers.can_give(draft, uses):
         _leave(draft, driver, e, rule)
         return
+    if isinstance(e, ast.Call) and len(e.args) == 1:
+        begun_within.read_rest_as_all(draft, e.args[0], lambda step: counts_ranks(draft, step), rule)
     numbers = counts_from(draft, e)
     if numbers is not None and uses is not None and variable is not None:
         of_a_rank, so_many_more = (counts_ranks(draft, n) for n in numbers.args)

@@ -96,13 +96,20 @@ def tell_compared(draft: Draft) -> None:
     steps, and the other side is told those of all ranks."""
     for test in draft.syntax.every(ast.Compare) if draft.having(OfAll) else ():
         sides = [test.left, *test.comparators]
-        told = [any(draft.was(n, OfAll) for n in ast.walk(side)) for side in sides]
+        told = [any(draft.was(n, OfAll) for n in ast.walk(_made(draft, side))) for side in sides]
         for side in (s for s, of_all in zip(sides, told, strict=True) if not of_all and any(told)):
             counter = counted.of(draft, side)
             if counter is not None and counter.kind in (CounterKind.ITERATIONS, CounterKind.GLOBAL_STEP):
                 draft.change("G6", side, _COMPARED, _WHY_COMPARED, counted.read_as_all(draft, side, "G6"))
                 if goes_on(draft) or draft.facts.kept.restored:
                     draft.note("G6", side, STORED)
+
+
+def _made(draft: Draft, side: ast.expr) -> ast.expr:
+    """What a name is set to, if it is set at one place: `step = epoch * batches + i`."""
+    bound = draft.module.scopes.reaching(side) if isinstance(side, ast.Name) else []
+    value = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path else None
+    return value if value is not None else side
 
 
 def goes_on(draft: Draft) -> bool:

@@ -44,6 +44,7 @@ from horovodize.facts.sources import Source
 from horovodize.facts.variable_additions import amount_added
 from horovodize.rules import (
     begun_iterations,
+    begun_within,
     computed_epochs,
     counted,
     epoch_ends,
@@ -122,6 +123,7 @@ def apply(draft: Draft) -> None:
                 _go_on(draft, plus.right)
         lengths_beside_counts.tell(draft, "G6")
     begun_iterations.divide(draft)
+    begun_within.divide(draft)
     for ratio in draft.syntax.every(ast.BinOp):
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             computed_epochs.compute(draft, ratio)

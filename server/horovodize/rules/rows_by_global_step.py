@@ -57,10 +57,17 @@ def _divide(draft: Draft, driver: Driver, made_of: set[ast.AST]) -> None:
         for use in uses.selecting:
             if use in made_of and _is_count(draft, use) and not draft.was(use, OfAll):
                 draft.decide(use, OfAll("S5"))
+                own = f" + {RANK}" if _is_read_in(draft, use, driver) else ""
                 alone = isinstance(draft.syntax.parent[use], (ast.Call, ast.Assign, ast.Subscript))
                 before, after = ("", "") if alone else ("(", ")")
-                edits = Edit.around(draft.module.span(use), before, f" * {SIZE} + {RANK}{after}")
+                edits = Edit.around(draft.module.span(use), before, f" * {SIZE}{own}{after}")
                 draft.change("S5", use, _WHAT, WHY, edits, decision=Decision.SHARED)
+
+
+def _is_read_in(draft: Draft, count: ast.Name, driver: Driver) -> bool:
+    """Whether a loop's turns read the count again. One that was read before it is where they begin, `start + i`: there the
+    number of the turn is a rank's own."""
+    return any(draft.syntax.inside(b.statement, driver.loop) for b in draft.module.scopes.reaching(count))
 
 
 def _fed(draft: Draft, step: ast.Call) -> Iterator[ast.expr]:
