@@ -555,3 +555,48 @@ def test_what_falls_with_epochs_or_nothing_draws_by_stays(
     drawn: str, used: str, fallen: dict[str, str]
 ) -> None:
     assert FALLS in forced(drawn, used, **fallen)
+
+
+POOLED = (
+    TF
+    + """
+import random
+import numpy as np
+SIZE = 50
+pool = np.zeros((SIZE, 16, 4))
+def from_pool(n, rows):
+    {body}
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+step = 0
+while step < 1000:
+    x, y = from_pool(step, rng.normal(size=(16, 4))), None
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    step += 1
+"""
+)
+FILLED = """if n < SIZE:
+        pool[n] = rows
+        return rows
+    return pool[random.randint(0, SIZE - 1)]"""
+
+
+def test_where_a_memory_is_written_next_goes_by_a_ranks_own_steps() -> None:
+    """By those of all ranks it was filled with gaps, and rows of zeros were drawn from it."""
+    assert "from_pool(step, rng" in plan_of(POOLED.format(body=FILLED)).text
+
+
+def test_a_formula_beside_it_is_told_the_steps_of_all_ranks_where_it_stands() -> None:
+    text = plan_of(POOLED.format(body=FILLED.replace("return rows", "return rows * (1 + n / 100)"))).text
+    assert "from_pool(step, rng" in text
+    assert "rows * (1 + n * hvd.size() / 100)" in text
+
+
+def test_a_number_that_is_written_into_a_memory_fills_none() -> None:
+    """A near miss: it doesn't say where."""
+    source = DRAWN.replace("    x = rng", "    lengths[0] = n\n    x = rng")
+    assert (
+        "problems(16, length(step * hvd.size()))" in plan_of(source.format("problems(16, length(step))")).text
+    )

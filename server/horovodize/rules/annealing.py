@@ -255,12 +255,32 @@ def tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
 
 
 def _tell_drawing(draft: Draft, read: ast.expr) -> None:
-    """Tells a function that draws rows the steps of all ranks, unless it is told them where it computes with them."""
-    adapted = {handed_numbers.is_adapted(draft, use) for use in handed_numbers.uses(draft, read)}
+    """Tells a function that draws rows the steps of all ranks, unless it is told them where it computes with them, or says by
+    them where the next row of a memory is written: each rank fills its own, without gaps."""
+    uses = list(handed_numbers.uses(draft, read))
+    filling = [use for use in uses if _says_where_to_write(draft, use)]
+    if filling and all(use in filling or _is_compared(draft, use) for use in uses):
+        return
+    adapted = {handed_numbers.is_adapted(draft, use) or use in filling for use in uses}
     if adapted <= {False}:
         tell_all(draft, read, "G5")
     elif False in adapted and draft.once("told in part", read):
         draft.ask("G5", read, _WHAT, _WHY, _IN_PART)
+
+
+def _says_where_to_write(draft: Draft, use: ast.AST) -> bool:
+    """`pool[n] = row`"""
+    around = (a for a in draft.syntax.ancestors(use) if isinstance(a, (ast.Subscript, ast.stmt)))
+    selecting = next(around, None)
+    return (
+        isinstance(selecting, ast.Subscript)
+        and isinstance(selecting.ctx, ast.Store)
+        and draft.syntax.inside(use, selecting.slice)
+    )
+
+
+def _is_compared(draft: Draft, use: ast.AST) -> bool:
+    return isinstance(draft.syntax.parent[use], ast.Compare)
 
 
 def _chances(draft: Draft, driver: Driver) -> Iterator[ast.expr]:
