@@ -415,6 +415,7 @@ with tf.Session() as sess:
 """
 COUNTING = "tf.Variable(0, trainable=False)"
 FED = "tf.placeholder(tf.int32, [])"
+GLOBAL = "tf.train.get_or_create_global_step()"
 
 
 @pytest.mark.parametrize(
@@ -423,6 +424,8 @@ FED = "tf.placeholder(tf.int32, [])"
         (COUNTING, True, "train", "{}", "sess.run(more)"),  # epochs
         (COUNTING, True, "train", "{}", "sess.run(number.assign(e))"),
         (FED, False, "train", "{number: e}", "pass"),
+        (GLOBAL, True, "train", "{}", "sess.run(more)"),
+        (GLOBAL, False, "train", "{}", "sess.run(tf.assign(number, e))"),
     ],
 )
 def test_a_schedule_of_epochs_is_not_divided(
@@ -439,6 +442,27 @@ def test_a_schedule_of_steps_that_a_variable_counts_is_divided() -> None:
     text = plan_of(
         BY_VARIABLE.format(number=COUNTING, moves=True, step="[train, more]", fed="{}", after="pass")
     ).text
+    assert "tf.train.exponential_decay(0.1 * hvd.size(), number, 20 / hvd.size(), 0.5)" in text
+
+
+@pytest.mark.parametrize("number", [COUNTING, GLOBAL])
+def test_a_schedule_of_a_variable_that_is_set_to_a_count_of_steps_is_divided(number: str) -> None:
+    """P2: it was taken for one of epochs, and the rate fell size() times too late."""
+    source = BY_VARIABLE.format(number=number, moves=False, step="train", fed="{}", after="pass")
+    source = source.replace("    for e in", "    n = 0\n    for e in").replace(
+        "            sess.run(train",
+        "            n += 1\n            sess.run(tf.assign(number, n))\n            sess.run(train",
+    )
+    text = plan_of(source).text
+    assert "tf.train.exponential_decay(0.1 * hvd.size(), number, 20 / hvd.size(), 0.5)" in text
+
+
+def test_a_schedule_of_a_global_step_that_a_train_op_counts_is_divided() -> None:
+    """A near miss: the program only sets it, where it begins."""
+    source = BY_VARIABLE.format(
+        number=GLOBAL, moves=False, step="train", fed="{}", after="sess.run(tf.assign(number, 0))"
+    )
+    text = plan_of(source.replace("minimize(loss)", "minimize(loss, number)")).text
     assert "tf.train.exponential_decay(0.1 * hvd.size(), number, 20 / hvd.size(), 0.5)" in text
 
 

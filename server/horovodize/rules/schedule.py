@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
+from horovodize.facts.counter_kinds import GLOBAL_STEPS
 from horovodize.facts.kept import VARIABLES
 from horovodize.plan import Decision
 from horovodize.rules import counted, measured, mixed_sums, rate_reads, rates_by_step
@@ -157,9 +158,18 @@ def _counts_all_ranks(draft: Draft, step: ast.expr | None) -> bool:
 
 
 def _is_a_variable(draft: Draft, step: ast.expr) -> bool:
-    """Whether a schedule goes by a variable of the program that counts no steps: epochs, say."""
+    """Whether a schedule goes by a variable of the program that counts no steps: epochs, say. So does the graph's global step
+    where no train op is given it, and only the program sets it. Not one that is set to a count of steps."""
     made = draft.values.calls(step)
-    return bool(made) and all(draft.names.of(c.func) in VARIABLES for c in made)
+    counts = draft.facts.counters.graph_counts
+    given = [value for c in made for _, _, value in counts.settings(c)]
+    kinds = (*VARIABLES, *GLOBAL_STEPS) if given and not counts.global_steps else VARIABLES
+    given += [e for value in given for e in rates_by_step.fed(draft, value)]
+    return (
+        bool(made)
+        and all(draft.names.of(c.func) in kinds for c in made)
+        and not any(counted.of(draft, e) is not None for e in given)
+    )
 
 
 def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:
