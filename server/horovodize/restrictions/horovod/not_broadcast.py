@@ -326,13 +326,14 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_weights
 from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
+from horovodize.restrictions.horovod.sent_before_built import is_used_between, makes_weights_late
 from horovodize.restrictions.horovod.sent_weights import left, left_out, undone
+from horovodize.restrictions.horovod.shown_callbacks import shows_callbacks
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
-from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking, position
+from horovodize.summary.syntax import argument
 
 _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "broadcast": 1,
@@ -343,7 +344,6 @@ _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "BroadcastGlobalVariablesHook": 0,
 }
 _WEIGHTS = ("variables", "weights", "trainable_variables", "trainable_weights")
-_BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weights", "Sequential", "Model")
 _LATER = "once they have values"
 _WITH = {  # what broadcasts, by what trains
     LoopKind.KERAS: "with `hvd.callbacks.BroadcastGlobalVariablesCallback(0)`",
@@ -366,7 +366,7 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _too_early(context)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
-    seen = use.shows_training or _shows_callbacks(context)
+    seen = use.shows_training or shows_callbacks(context)
     if not seen or (not use.is_whole and left(context)):
         if not may_start_alike(context):
             yield from _for_nobody(context)
@@ -483,11 +483,11 @@ def _of_nothing(context: Context) -> Iterator[Violation]:
             continue
         bindings = context.scopes.reaching(given.value)
         made = [b.statement for b in bindings if isinstance(b.statement, ast.stmt)]
-        if len(made) != 1 or len(bindings) != 1 or not _makes_weights_late(context, given.value):
+        if len(made) != 1 or len(bindings) != 1 or not makes_weights_late(context, given.value):
             continue
         if context.syntax.function(made[0]) is not context.syntax.function(call):
             continue
-        if context.syntax.loops(call) != context.syntax.loops(made[0]) or _is_used_between(
+        if context.syntax.loops(call) != context.syntax.loops(made[0]) or is_used_between(
             context, given.value, made[0]
         ):
             continue
@@ -498,57 +498,6 @@ def _of_nothing(context: Context) -> Iterator[Violation]:
             "error instead): broadcast them after the first step",
             related=[context.related(given.value, "made, but never called before this")],
         )
-
-
-def _is_used_between(context: Context, model: ast.Name, made: ast.stmt) -> bool:
-    """Whether something does anything with a model between where it is made and a place, so that it may be called there."""
-    places = (position(n) for n in context.module.loads.get(model.id))
-    return any(position(made) < place < position(model) for place in places)
-
-
-def _makes_weights_late(context: Context, model: ast.expr) -> bool:
-    """Whether a model is of a class of the script's own that doesn't call or build itself as it is made, or one of Keras'
-    that isn't told what comes in."""
-    calls = context.values.calls(model)
-    if calls and all(map(context.facts.built.is_late, calls)):
-        return True
-    owners = [context.values.callee(c) for c in calls]
-    if not owners or not all(
-        isinstance(o, ast.ClassDef) and MODEL in context.values.ancestors(o) for o in owners
-    ):
-        return False
-    made = [s for o in owners if isinstance(o, ast.ClassDef) for s in o.body if isinstance(s, FUNCTIONS)]
-    starts = [f for f in made if f.name in ("__init__", "variables", "weights", "build")]
-    return not any(
-        context.names.last(n.func) in _BUILD for f in starts for n in ast.walk(f) if isinstance(n, ast.Call)
-    )
-
-
-def _shows_callbacks(context: Context) -> bool:
-    """Whether all that trains is a `fit` whose callbacks and model are seen: modules beside have nothing to broadcast with."""
-    items = context.facts.callback_items
-    fits = {f.call: f for f in context.sites.fits}
-    for loop in context.loops:
-        fit = fits.get(loop.node)
-        if fit is None or has_unpacking(fit.call):
-            return False
-        classes = [items.classes(item) for item in items.of(fit.call)]
-        if not all(c and all(name.startswith(("tensorflow.", "horovod.")) for name in c) for c in classes):
-            return False
-        if not context.values.class_names(fit.model) or _is_given_away(context, fit.model):
-            return False
-    return not context.facts.horovod.is_passed_on
-
-
-def _is_given_away(context: Context, model: ast.expr) -> bool:
-    """Whether a model is an argument of something that is not seen."""
-    text = context.text(model)
-    return any(
-        context.text(given) == text
-        for call in context.syntax.calls
-        if not (context.names.of(call.func) or "").startswith(("tensorflow.", "horovod."))
-        for given in arguments(call)
-    )
 
 
 RESTRICTION = Restriction(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import WHETHER_THERE, Source
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.same_batches import gone_through
+from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.summary import LoopKind, TrainingLoop
 from horovodize.summary.syntax import argument, has_unpacking
 

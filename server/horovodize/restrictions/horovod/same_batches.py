@@ -298,38 +298,34 @@ Horovod's issues 223 and 1252.
 from __future__ import annotations
 
 import ast
-import itertools
-import re
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Uniform
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import batches_alike, torch_training
+from horovodize.restrictions.horovod.alike_data import (
+    gone_through,
+    is_false,
+    is_same,
+    is_seeded,
+    is_seeded_by_numpy,
+    is_seeded_shuffle,
+    made_of,
+    shuffles,
+)
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.rows_of_graphs import (
     asked_of,
     fed_to_graphs,
-    is_held_alike,
     is_mixed_in_place,
 )
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import argument
 
-_SEEDS = (
-    "tensorflow.random.set_seed",
-    "tensorflow.keras.utils.set_random_seed",
-    "tensorflow.compat.v1.set_random_seed",
-    "tensorflow.compat.v1.random.set_random_seed",
-)
-_LISTING = ("glob.", "os.path.", "json.", "argparse.", "pathlib.")
-_OF_LIBRARIES = ("tensorflow.", "numpy.", "tensorflow_datasets.")
-_DRAWN = re.compile(r"rand|shard|sample|normal|uniform|permut|choice|generator|augment|dropout", re.I)
-_ALIKE = ("size", "local_size", "broadcast_object", "broadcast", "allreduce", "allgather_object")
 _LIMIT = 300
 
 
@@ -343,16 +339,16 @@ def find(context: Context) -> Iterator[Violation]:
     for site, data, by_fit in _fed(context):
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
-        nodes = list(_made_of(context, data))
-        if len(nodes) >= _LIMIT or not all(_is_same(context, node) for node in nodes):
+        nodes = list(made_of(context, data))
+        if len(nodes) >= _LIMIT or not all(is_same(context, node) for node in nodes):
             continue
         if is_mixed_in_place(context, nodes):
             continue
-        seeded = _is_seeded(context)
-        if not all(_is_seeded_shuffle(call, seeded) for call in _shuffles(context, nodes)):
+        seeded = is_seeded(context)
+        if not all(is_seeded_shuffle(call, seeded) for call in shuffles(context, nodes)):
             continue
         is_dataset = context.facts.feeding.kinds.pipelines.is_dataset(data)
-        in_order = seeded or _is_seeded_by_numpy(context) or _is_false(argument(site, "shuffle"))
+        in_order = seeded or is_seeded_by_numpy(context) or is_false(argument(site, "shuffle"))
         if not is_dataset and not (by_fit and in_order):
             continue
         yield RESTRICTION.at(
@@ -449,163 +445,6 @@ def _fed(context: Context) -> Iterator[tuple[ast.Call, ast.expr, bool]]:
                 yield update.call, data, False
     for call, data in fed_to_graphs(context):
         yield call, data, False
-
-
-def _made_of(context: Context, data: ast.expr) -> Iterator[ast.AST]:
-    """What contributes to data; where a property gives some of it, also what that returns."""
-    todo, seen = [data], set[ast.AST]()
-    while todo and len(seen) < _LIMIT:
-        for node in context.values.depends([todo.pop()], _LIMIT):
-            if node not in seen and not _is_path_of_data_set(context, node):
-                seen.add(node)
-                yield node
-                todo += _given_by_property(context, node)
-
-
-def _is_path_of_data_set(context: Context, node: ast.AST) -> bool:
-    """Whether something says no more than where one of Keras' data sets lies: it has the same rows on each rank."""
-    return any(
-        isinstance(a, ast.Call) and (context.names.of(a.func) or "").startswith("tensorflow.keras.datasets.")
-        for a in itertools.takewhile(
-            lambda a: isinstance(a, ast.expr | ast.keyword), context.syntax.ancestors(node)
-        )
-        if node is not getattr(a, "func", None)
-    )
-
-
-def _given_by_property(context: Context, node: ast.AST) -> list[ast.expr]:
-    """What the property returns that an attribute asks for, if all of it is seen."""
-    if not isinstance(node, ast.Attribute) or context.values.attribute_bindings(node):
-        return []
-    given = [o.node for o in context.values.origins(node) if not o.path and o.node is not node]
-    return [e for e in given if isinstance(e, ast.expr)]
-
-
-def gone_through(context: Context, data: ast.expr) -> ast.expr:
-    """What a loop takes its batches from: `rows` of `enumerate(rows)`."""
-    inner = data
-    while isinstance(inner, ast.Call) and context.is_builtin(inner.func, "enumerate", "iter") and inner.args:
-        inner = inner.args[0]
-    return inner
-
-
-def _is_same(context: Context, node: ast.AST) -> bool:
-    """Whether a part of the data is surely the same on every rank, apart from how it is shuffled."""
-    if isinstance(node, ast.Attribute) and node.attr == "from_generator":
-        return True  # what it is given is among the parts
-    if (given := _given_generator(context, node)) is not None:
-        return given
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        if _DRAWN.search(node.id if isinstance(node, ast.Name) else node.attr):
-            return False
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            bindings = context.scopes.reaching(node)
-            if any(isinstance(context.values.callee(c), ast.ClassDef) for c in context.values.calls(node)):
-                return _is_of_seen_attribute(context, node) or _is_alike_object(context, node)
-            return context.holds_seen_attribute(node) or all(
-                b.kind != "parameter"
-                or isinstance(b.statement, ast.Lambda)
-                or context.values.passed(b)
-                or is_held_alike(context, b)
-                for b in bindings
-            )
-    if not isinstance(node, ast.Call):
-        return True
-    name = context.names.of(node.func) or ""
-    if name:
-        known = name.startswith(_OF_LIBRARIES) or context.facts.horovod.is_call(node, *_ALIKE)
-        return known or (name.startswith(_LISTING) and isinstance(context.facts.uniform.of(node), Uniform))
-    if isinstance(node.func, ast.Attribute):  # of a dataset, or an array
-        return context.values.callee(node) is None
-    if isinstance(context.values.callee(node), FUNCTIONS):
-        return True  # what it returns is among the parts
-    if isinstance(
-        context.values.callee(node), ast.ClassDef
-    ):  # `Data().rows`, or `data = Data()`: its name is asked, too
-        around = context.syntax.parent[node]
-        is_handed = isinstance(around, ast.Call) and isinstance(context.values.callee(around), FUNCTIONS)
-        return _is_of_seen_attribute(context, node) or isinstance(around, ast.Assign) or is_handed
-    return context.is_builtin(
-        node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple", "sorted"
-    )
-
-
-def _is_alike_object(context: Context, name: ast.Name) -> bool:
-    """Whether of an object of the script's own something is asked that is the same on every rank, as of a dataclass; or it is
-    handed to a function of the script, where that is asked of it."""
-    whole = context.syntax.parent.get(name)
-    if isinstance(whole, ast.Call) and name in whole.args:
-        return isinstance(context.values.callee(whole), FUNCTIONS)
-    return isinstance(whole, ast.Attribute) and isinstance(context.facts.uniform.of(whole), Uniform)
-
-
-def _given_generator(context: Context, node: ast.AST) -> bool | None:
-    """Whether the functions that `from_generator` is given by a name yield the same on every rank; None for other names."""
-    call = context.syntax.parent.get(node)
-    if not isinstance(node, ast.Name) or not isinstance(call, ast.Call):
-        return None
-    if context.names.last(call.func) != "from_generator" or argument(call, "generator", 0) is not node:
-        return None
-    uniform, found = context.facts.uniform, [o.node for o in context.values.origins(node)]
-    if not found or not all(isinstance(f, FUNCTIONS) for f in found):
-        return False
-    gives = [n for f in found for n in ast.walk(f) if isinstance(n, (ast.Yield, ast.YieldFrom, ast.Return))]
-    return all(isinstance(n, ast.Yield) for n in gives) and all(
-        isinstance(uniform.reach(n), Uniform)
-        and n.value is not None
-        and isinstance(uniform.of(n.value), Uniform)
-        for n in gives
-        if isinstance(n, ast.Yield)
-    )
-
-
-def _is_of_seen_attribute(context: Context, e: ast.expr) -> bool:
-    """Whether nothing is taken of an object but an attribute that the file sets, or a property: what that is is among the
-    parts."""
-    whole = context.syntax.parent[e]
-    if not isinstance(whole, ast.Attribute):
-        return False
-    return bool(context.values.attribute_bindings(whole) or _given_by_property(context, whole))
-
-
-def _shuffles(context: Context, nodes: list[ast.AST]) -> Iterator[ast.Call]:
-    for node in nodes:
-        if isinstance(node, ast.Call) and context.names.last(node.func) in ("shuffle", "list_files"):
-            yield node
-
-
-def _is_seeded_shuffle(call: ast.Call, seeded: bool) -> bool:
-    """Whether a shuffle gives the same order on all ranks."""
-    fixed = isinstance(argument(call, "seed", 2 if _is_listing(call) else 1), ast.Constant)
-    return seeded or fixed or (_is_listing(call) and _is_false(argument(call, "shuffle", 1)))
-
-
-def _is_listing(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "list_files"
-
-
-def _is_false(e: ast.expr | None) -> bool:
-    return isinstance(e, ast.Constant) and e.value is False
-
-
-def _is_seeded(context: Context) -> bool:
-    """Whether a constant seeds TensorFlow, on every rank."""
-    return any(
-        call.args
-        and isinstance(call.args[0], ast.Constant)
-        and context.facts.rank_tests.deciding(call) is None
-        for call in context.module.calls_of(*_SEEDS)
-    )
-
-
-def _is_seeded_by_numpy(context: Context) -> bool:
-    """Whether a constant seeds NumPy, by which Keras shuffles arrays in the sessions of TensorFlow 1."""
-    return bool(context.sites.sessions) and any(
-        call.args
-        and isinstance(call.args[0], ast.Constant)
-        and context.facts.rank_tests.deciding(call) is None
-        for call in context.module.calls_of("numpy.random.seed")
-    )
 
 
 RESTRICTION = Restriction(

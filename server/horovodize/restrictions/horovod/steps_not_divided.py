@@ -150,13 +150,13 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.batches_alike import is_alike, is_flow
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.rows_of_graphs import asked_of
-from horovodize.restrictions.horovod.same_batches import gone_through
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit

@@ -208,26 +208,22 @@ Horovod's guide for TensorFlow (`dataset.take(10000 // hvd.size())`) and its doc
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from horovodize.facts.answers import Unknown, Varies
-from horovodize.facts.horovod_use import TAPES
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
-from horovodize.restrictions.horovod.numbers_of_steps import found_on_a_host, of_loop
+from horovodize.restrictions.horovod.counted_batches import counted
+from horovodize.restrictions.horovod.counts_of_turns import numbers, turns_of_sessions
+from horovodize.restrictions.horovod.numbers_of_steps import found_on_a_host
 from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary import LoopKind
-from horovodize.summary.syntax import LOOPS, argument, has_unpacking, says_none
+from horovodize.summary.syntax import argument
 
-_BOUNDING = ("take", "islice", "repeat", "cycle")
-_FITS = ("fit", "fit_generator")
-_ON_BATCH = "train_on_batch"
 _LIMIT = 300
-_LEAVING = (ast.Break, ast.Return, ast.Raise)
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -237,7 +233,7 @@ def find(context: Context) -> Iterator[Violation]:
         return
     if use.calls("join"):
         return
-    for site, data, reasons in _counted(context) if use.calls("rank") else ():
+    for site, data, reasons in counted(context) if use.calls("rank") else ():
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
         dealt = next((d for reason in reasons if (d := dealt_at(context, reason, data)) is not None), None)
@@ -291,9 +287,9 @@ def _of_two_parts(context: Context) -> Iterator[Violation]:
 
 def _chosen(context: Context) -> Iterator[Violation]:
     """What trains with other ranks for as many steps or epochs as its rank says."""
-    use, sessions = context.facts.horovod, {site for site, _ in _turns_of_sessions(context)}
+    use, sessions = context.facts.horovod, {site for site, _ in turns_of_sessions(context)}
     seen: set[ast.AST] = set()
-    for site, counts in [*_numbers(context), *_turns_of_sessions(context)]:
+    for site, counts in [*numbers(context), *turns_of_sessions(context)]:
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
             continue
         for count in counts:
@@ -351,145 +347,6 @@ def _added_rank(context: Context, count: ast.expr) -> ast.expr | None:
 
 def _is_of_rank(context: Context, reason: Varies | Unknown) -> TypeGuard[Varies]:
     return isinstance(reason, Varies) and context.facts.horovod.is_call(reason.where, "rank", "local_rank")
-
-
-def _numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """What trains with other ranks, and the numbers that say for how long."""
-    for fit in context.sites.fits:
-        if fit.call in context.facts.collectives.all and fit.method in _FITS and not has_unpacking(fit.call):
-            given = [argument(fit.call, name) for name in ("steps_per_epoch", "epochs", "initial_epoch")]
-            data = argument(fit.call, "x", 0)
-            yield (
-                fit.call,
-                [e for e in given if e is not None] + (_limits(context, data) if data is not None else []),
-            )
-        elif fit.call in context.facts.collectives.all and fit.method == _ON_BATCH:
-            loops = dict.fromkeys(o for way in context.ways(fit.call) for frame in way for o in frame.loops)
-            yield fit.call, [e for o in loops if isinstance(o, ast.For) for e in _limits(context, o.iter)]
-    for training in context.sites.read_estimators.trainings if context.facts.horovod.wrapped else ():
-        yield training.call, [e for e in (training.steps, training.max_steps) if e is not None]
-    for hook in context.syntax.calls if context.facts.horovod.wrapped else ():
-        if (context.names.of(hook.func) or "").endswith("train.StopAtStepHook"):
-            yield hook, [*hook.args, *(k.value for k in hook.keywords)]
-    if not context.facts.horovod.calls(*TAPES):
-        return
-    for update in context.sites.updates:
-        ways = context.ways(update.call) if update.step_of is None else []
-        loops = dict.fromkeys(loop for way in ways for frame in way for loop in frame.loops)
-        yield (
-            update.call,
-            [e for loop in loops if isinstance(loop, ast.For) for e in _limits(context, loop.iter)],
-        )
-
-
-def _turns_of_sessions(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """Runs of a session that train, and the numbers of the turns of the loops around."""
-    for training in context.loops if context.facts.horovod.wrapped else ():
-        if training.kind in (LoopKind.SESSION, LoopKind.MONITORED_SESSION):
-            loops = [loop for loop, _ in of_loop(context, training)]
-            turns = [e for loop in loops if isinstance(loop, ast.For) for e in _limits(context, loop.iter)]
-            yield training.node, turns
-
-
-def _limits(context: Context, data: ast.expr) -> list[ast.expr]:
-    """The numbers by which calls that some data comes from end early: of `take`, `islice` and a `range` that all ranks count
-    through, not one that size() deals out."""
-    use = context.facts.horovod
-    found: list[ast.expr] = []
-    for node in context.values.depends([data], _LIMIT):
-        if isinstance(node, ast.Call) and context.names.last(node.func) in ("take", "islice"):
-            found += node.args[-1:] if not _fills_up(context, node) else []
-        elif isinstance(node, ast.Call) and context.names.last(node.func) == "range":
-            if not any(use.depends_on(a, "size") for a in node.args):
-                found += node.args
-    return found
-
-
-def _fills_up(context: Context, taken: ast.Call) -> bool:
-    """Whether rows are only put behind others, so that all ranks get equally many: `rows.concatenate(rows.take(rank))`."""
-    parent = context.syntax.parent.get(taken)
-    return (
-        isinstance(parent, ast.Call)
-        and context.names.last(parent.func) == "concatenate"
-        and taken in parent.args
-    )
-
-
-def _counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
-    """What trains with other ranks, what it goes through, and why it may take other numbers of steps on them."""
-    together, uniform = context.facts.collectives.all, context.facts.uniform
-    for fit in context.sites.fits:
-        data = argument(fit.call, "x", 0) or argument(fit.call, "generator")
-        steps = argument(fit.call, "steps_per_epoch", 1 if fit.method == "fit_generator" else None)
-        if fit.call not in together or fit.method not in _FITS or has_unpacking(fit.call):
-            continue
-        if steps is not None:
-            yield fit.call, steps, uniform.reasons(steps)
-        elif data is not None and not _is_bounded(context, data):
-            yield fit.call, data, [*uniform.number_reasons(data), *_of_sequence(context, data)]
-    yield from _of_estimators(context)
-    for training in context.loops if context.facts.horovod.wrapped else ():
-        if training.kind is LoopKind.SESSION and training.node in together:
-            yield from _gone_through(context, training.node)
-    averages = context.facts.horovod.calls(*TAPES) or any(c.trains for c in together.values())
-    for update in context.sites.updates if averages else ():
-        if update.step_of is None:
-            yield from _gone_through(context, update.call)
-
-
-def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
-    """The same of Estimators that train until their rows end."""
-    estimators, uniform = context.sites.read_estimators, context.facts.uniform
-    for trained in estimators.trainings if context.facts.horovod.wrapped else ():
-        inputs = estimators.inputs(trained, context.facts.feeding.kinds.pipelines)
-        ends = trained.steps is None and trained.max_steps is None and not has_unpacking(trained.said)
-        given = inputs[0].datasets if ends and len(inputs) == 1 else ()
-        for data in given if len(given) == 1 else ():
-            if not any(
-                isinstance(n, ast.Call) and (context.names.last(n.func) == "take" or _is_endless(context, n))
-                for n in context.values.depends([data], _LIMIT)
-            ):
-                yield trained.call, data, uniform.number_reasons(data)
-
-
-def _is_endless(context: Context, call: ast.Call) -> bool:
-    """`rows.repeat()`"""
-    count = argument(call, "count", 0)
-    return context.names.last(call.func) == "repeat" and (count is None or says_none(count))
-
-
-def _gone_through(context: Context, site: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
-    """The data that the innermost loop around a step goes through to its end."""
-    ways = context.ways(site)
-    loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
-    if isinstance(loop, ast.For) and not any(isinstance(n, _LEAVING) for n in _own(loop)):
-        if not _is_bounded(context, loop.iter):
-            yield site, loop.iter, context.facts.uniform.number_reasons(loop.iter)
-
-
-def _of_sequence(context: Context, data: ast.expr) -> Iterator[object]:
-    """The same of the length of a Sequence of the script's own."""
-    for made in context.values.calls(data):
-        if isinstance(owner := context.values.callee(made), ast.ClassDef):
-            for method in context.values.definitions.methods_of("__len__", frozenset([owner])):
-                for length in context.values.returned(method):
-                    yield from context.facts.uniform.reasons(length)
-
-
-def _is_bounded(context: Context, data: ast.expr) -> bool:
-    """Whether a number is given of how much of the data is taken."""
-    calls = (n for n in context.values.depends([data], _LIMIT) if isinstance(n, ast.Call))
-    return any(context.names.last(call.func) in _BOUNDING for call in calls)
-
-
-def _own(loop: ast.For) -> Iterator[ast.AST]:
-    """What stands in a loop, and in no loop in there."""
-    todo: list[ast.AST] = [*loop.body]
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, LOOPS):
-            todo += ast.iter_child_nodes(node)
 
 
 RESTRICTION = Restriction(

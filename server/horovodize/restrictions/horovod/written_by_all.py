@@ -163,78 +163,30 @@ Horovod's guide for TensorFlow, step 7; Horovod's issue 3170 (TensorBoard).
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from horovodize.facts import command_line
-from horovodize.interleaving.actions import Deed
 from horovodize.interleaving.deeds import Deeds
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import by_rank_0, horovod
+from horovodize.restrictions.horovod.same_paths import is_same
+from horovodize.restrictions.horovod.written_files import callbacks, events, files, saved
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument, position, says_none
-
-_V1 = "tensorflow.compat.v1.train."
-_FUNCTIONS = {  # and which argument is the path
-    _V1 + "MonitoredTrainingSession": ("checkpoint_dir", 2),
-}
-_ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
-_SAVERS = {
-    MODEL: ("filepath", 0),  # also of models that only a `fit` shows to be such
-    "tensorflow.train.Checkpoint": ("file_prefix", 0),
-    _V1 + "Checkpoint": ("file_prefix", 0),
-    _V1 + "Saver": ("save_path", 1),
-}
-_CHECKPOINTS = ("tensorflow.train.Checkpoint", _V1 + "Checkpoint")
-_MANAGERS = ("tensorflow.train.CheckpointManager", _V1 + "CheckpointManager")
-_WRITERS = {  # callbacks that write, and what the path is called: always the first argument
-    "tensorflow.keras.callbacks.ModelCheckpoint": "filepath",
-    "tensorflow.keras.callbacks.CSVLogger": "filename",
-    "tensorflow.keras.callbacks.BackupAndRestore": "backup_dir",
-    "tensorflow.keras.callbacks.experimental.BackupAndRestore": "backup_dir",
-}
-# What writes event files, and what their folder is called: always the first argument.
-_EVENTS = {
-    "torch.utils.tensorboard.SummaryWriter": "log_dir",
-    "torch.utils.tensorboard.writer.SummaryWriter": "log_dir",
-    "tensorboardX.SummaryWriter": "logdir",
-    "tensorflow.summary.create_file_writer": "logdir",
-    "tensorflow.compat.v1.summary.FileWriter": "logdir",
-}
-_TENSORBOARD = "tensorflow.keras.callbacks.TensorBoard"
-_TEXT = ("format", "join", "joinpath", "as_posix", "resolve", "absolute", "expanduser", "with_name", "with_suffix",
-         "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
-         "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
-_SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.",
-         "tensorflow.flags.", "tensorflow.compat.v1.flags.")  # fmt: skip
-# Variables of the environment that differ between processes, or hosts.
-_OF_PROCESS = re.compile(
-    r"RANK|PROC|LOCAL|NODE|HOST|TASK|WORKER|INDEX|ID$|TE?MP|SCRATCH|CUDA|GPU", re.IGNORECASE
-)
-# Files of settings that are read are the same for all ranks.
-_READERS = ("json", "yaml", "toml", "tomli", "tomllib")
-_READING = (
-    "json.load", "json.loads", "yaml.load", "yaml.safe_load", "yaml.full_load", "toml.load", "tomli.load", "tomllib.load",
-)  # fmt: skip
-_TRAINED = ("trainable_variables", "trainable_weights")
-_AGREED = ("broadcast_object", "broadcast")  # rank 0's value, whatever it is made of
-_PLAIN = ("open", "str", "int", "float", "format", "len", "range", "enumerate", "round")
+from horovodize.summary.syntax import argument, position
 
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if leaves_for_own_folder(context) or not use.starts:
         return
-    events, deeds = set(_events(context)), Deeds(context.facts)
-    written = dict([*_saved(context), *_files(context), *_callbacks(context), *events])
+    of_events, deeds = set(events(context)), Deeds(context.facts)
+    written = dict([*saved(context), *files(context), *callbacks(context), *of_events])
     for call, path in sorted(written.items(), key=lambda pair: position(pair[0])):
         if not _by_all(context, call, path):
             continue
         text = context.text(path) if path is not None else '"logs"'
-        mixed = any(call is event for event, _ in events)
+        mixed = any(call is event for event, _ in of_events)
         is_cache = deeds.kept_in(call) is not None
         yield RESTRICTION.at(
             context,
@@ -256,7 +208,7 @@ def leaves_for_own_folder(context: Context) -> bool:
     if len(left) != len(context.module.loads.get("chdir")):
         return True  # one that isn't called here, or is of something unknown
     folders = [argument(call, "path", 0) for call in left]
-    return not all(folder is not None and _is_same(context, folder) for folder in folders)
+    return not all(folder is not None and is_same(context, folder) for folder in folders)
 
 
 def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
@@ -266,7 +218,7 @@ def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
         return False
     if _is_of_another_run(context, call) or context.facts.never_run.is_at(call):
         return False
-    return (path is None or _is_same(context, path)) and not _is_of_one_process(context, call)
+    return (path is None or is_same(context, path)) and not _is_of_one_process(context, call)
 
 
 def _is_of_another_run(context: Context, call: ast.Call) -> bool:
@@ -315,205 +267,6 @@ def _fix(context: Context, call: ast.Call) -> Fix | None:
     ):
         return by_rank_0(context, parent)
     return by_rank_0(context, call)
-
-
-def _saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """Calls that write, and the paths that they write to."""
-    for name, (keyword, at) in _FUNCTIONS.items():
-        for call in context.module.calls_of(name):
-            path = argument(call, keyword, at)
-            if path is not None:
-                yield call, path
-    yield from _of_estimators(context)
-    fitted = {context.text(f.model) for f in context.sites.fits}
-    for name in _TRAINED:  # by a tape, which asks for them
-        fitted |= {
-            context.text(n.value) for n in context.module.loads.get(name) if isinstance(n, ast.Attribute)
-        }
-    for call in context.sites.method_calls("save", "save_weights", "write"):
-        assert isinstance(call.func, ast.Attribute)
-        if context.names.of(call.func) is not None or context.values.callee(call) is not None:
-            continue
-        receiver = call.func.value
-        managers = [c for c in context.values.calls(receiver) if context.names.of(c.func) in _MANAGERS]
-        if len(managers) == 1 and (folder := argument(managers[0], "directory", 1)) is not None:
-            yield call, folder
-            continue
-        classes = context.values.class_names(receiver)
-        kind = next((_SAVERS[c] for c in _SAVERS if c in classes), None)
-        if call.func.attr == "write" and not any(c in classes for c in _CHECKPOINTS):
-            continue
-        if kind is None and context.text(receiver) in fitted:
-            kind = _SAVERS[MODEL]
-        path = argument(call, *kind) if kind is not None else None
-        if path is not None:
-            yield call, path
-
-
-def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """Estimators, and the folders that they write to: their own, or that of their configuration. Not where that lets some ranks
-    save no checkpoints (`save_checkpoints_steps=500 if hvd.rank() == 0 else None`)."""
-    for call in context.module.calls_of(*_ESTIMATORS):
-        config = argument(call, "config", 2)
-        made = context.values.calls(config) if config is not None else []
-        runs = [c for c in made if context.names.last(c.func) == "RunConfig"]
-        path = argument(call, "model_dir", 1)
-        if path is None and len(runs) == 1:
-            path = argument(runs[0], "model_dir", 0)
-        if path is not None and not any(_is_saved_by_some(context, run) for run in runs):
-            yield call, path
-
-
-def _is_saved_by_some(context: Context, run: ast.Call) -> bool:
-    """Whether the rank decides when a configuration saves."""
-    given = [argument(run, word) for word in ("save_checkpoints_steps", "save_checkpoints_secs")]
-    return any(
-        isinstance(n, ast.IfExp) and context.facts.rank_tests.may_decide(n.test)
-        for n in context.values.depends([e for e in given if e is not None], 100)
-    )
-
-
-def _files(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """Calls that write a file whose path they name."""
-    deeds = Deeds(context.facts)
-    for call in context.syntax.calls:
-        for touch in deeds.of(call):
-            if touch.deed is Deed.WRITE and isinstance(touch.path, ast.expr):
-                yield call, touch.path
-
-
-def _events(context: Context) -> Iterator[tuple[ast.Call, ast.expr | None]]:
-    """What writes event files, and their folder; None for the usual one."""
-    for name, word in _EVENTS.items():
-        for call in context.module.calls_of(name):
-            if (folder := argument(call, word, 0)) is not None:
-                yield call, folder
-    for made, classes in _given_to_all(context):
-        if _TENSORBOARD in classes:
-            yield made, argument(made, "log_dir", 0)
-
-
-def _callbacks(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The callbacks that write a file."""
-    for made, classes in _given_to_all(context):
-        word = next((_WRITERS[c] for c in classes if c in _WRITERS), None)
-        path = argument(made, word, 0) if word is not None else None
-        if path is not None:
-            yield made, path
-
-
-def _given_to_all(context: Context) -> Iterator[tuple[ast.Call, set[str]]]:
-    """The callbacks that every rank gives to a `fit`, and the classes that they are of."""
-    items = context.facts.callback_items
-    for fit in context.sites.fits:
-        if context.facts.rank_tests.may_be_guarded(fit.call):
-            continue
-        for item in items.of(fit.call):
-            if item.by is not None or item.unsure or len(item.made) != 1:
-                continue
-            if not context.facts.rank_tests.may_be_guarded(item.node):
-                yield item.made[0], items.classes(item)
-
-
-def _is_same(context: Context, path: ast.expr) -> bool:
-    """Whether a path is surely the same on every rank: made of constants, the script's own arguments and
-    the number of ranks only."""
-    if any(says_none(o.node) for o in context.values.origins(path)):
-        return False
-    nodes = list(context.values.depends([path], 300))
-    if len(nodes) >= 300:
-        return False
-    # The fields of an elastic state and what rank 0 sends are the same on all ranks, whatever they are made of.
-    states = [n for n in nodes if isinstance(n, ast.Name) and context.facts.collectives.is_elastic_state(n)]
-    sent = [
-        e
-        for n in nodes
-        if isinstance(n, ast.Call) and context.facts.horovod.is_call(n, *_AGREED)
-        for e in n.args
-    ]
-    known = set(context.values.depends([*states, *sent], 300)) if states or sent else set()
-    for node in nodes:
-        if node in known:
-            continue
-        if isinstance(node, ast.Call) and not _is_text(context, node):
-            return False
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            for binding in context.scopes.reaching(node):
-                if binding.kind == "parameter" and not context.values.passed(binding):
-                    if not context.holds_seen_attribute(node) and not _is_object_of_seen(context, node):
-                        return False
-                if (
-                    binding.kind == "import"
-                    and not binding.imported.startswith(("os", "argparse", "pathlib", "absl", "horovod"))
-                    and not _is_in_flags(context, node)
-                    and not _is_of_member(context, node, binding.imported)
-                ):
-                    return False
-        if isinstance(node, ast.Attribute) and node.attr in ("argv", "pid"):
-            return False
-        if isinstance(node, ast.Attribute) and node.attr == "environ" and not _is_of_job(context, node):
-            return False
-    return True
-
-
-def _is_object_of_seen(context: Context, node: ast.Name) -> bool:
-    """Whether a name is there for a method alone that is seen: `self.name_of(epoch)`."""
-    method = context.syntax.parent.get(node)
-    call = context.syntax.parent.get(method) if isinstance(method, ast.Attribute) else None
-    return isinstance(call, ast.Call) and call.func is method and context.values.callee(call) is not None
-
-
-def _is_in_flags(context: Context, name: ast.Name) -> bool:
-    """Whether a name is the beginning of `tf.flags.FLAGS`, or of a module that this is asked of by another name."""
-    full = context.names.of(name) or ""
-    around: ast.AST = name
-    while isinstance(parent := context.syntax.parent.get(around), ast.Attribute):
-        around = parent
-        full = context.names.of(parent) or ""
-        if command_line.is_flags(context.module, parent):
-            return True
-    return full in ("tensorflow", "tensorflow.compat.v1") or full.endswith(".flags")
-
-
-def _is_of_member(context: Context, name: ast.Name, imported: str) -> bool:
-    """Whether what a name of a module of the project stands for, or an attribute of it that is read here, is seen."""
-    if imported.split(".", maxsplit=1)[0] not in context.facts.horovod.members:
-        return imported in _READERS
-    read: ast.expr = name
-    while isinstance(parent := context.syntax.parent.get(read), ast.Attribute):
-        read = parent
-    call = context.syntax.parent.get(read)
-    if isinstance(call, ast.Call) and call.func is read:
-        return context.values.callee(call) is not None
-    return any(o.node is not read and not o.path for o in context.values.origins(read))
-
-
-def _is_of_job(context: Context, read: ast.AST) -> bool:
-    """Whether a variable of the environment is asked for, and none that a launcher sets for each process, or a host for itself:
-    `os.environ["OUTPUT"]`, `os.getenv("OUTPUT")`."""
-    around = context.syntax.parent.get(read)
-    if isinstance(around, ast.Attribute) and around.attr == "get":
-        read, around = around, context.syntax.parent.get(around)
-    key: ast.AST | None = None
-    if isinstance(around, ast.Subscript) and around.value is read:
-        key = around.slice
-    elif isinstance(around, ast.Call) and around.func is read:
-        key = argument(around, "key", 0)
-    return isinstance(key, ast.Constant) and isinstance(key.value, str) and not _OF_PROCESS.search(key.value)
-
-
-def _is_text(context: Context, call: ast.Call) -> bool:
-    name = context.names.of(call.func) or ""
-    if name in ("os.getenv", "os.environ.get"):
-        return _is_of_job(context, call.func)
-    if context.values.callee(call) is not None:
-        return True
-    if name:
-        known = name.startswith(_SAFE) or name in _READING
-        return known or context.facts.horovod.is_call(call, "size", "local_size", *_AGREED)
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr in _TEXT
-    return context.is_builtin(call.func, *_PLAIN)
 
 
 RESTRICTION = Restriction(
