@@ -75,10 +75,10 @@ class Collectives:
                 yield Collective(training.call, "training", trains=True)
         if not use.wrapped:
             return
-        if sites.graph_minimizes and all(self._is_wrapped(call) for call in sites.graph_minimizes):
+        if sites.graph_minimizes and all(self.averages(call) for call in sites.graph_minimizes):
             for training in sites.read_estimators.trainings:
                 yield Collective(training.call, "training", trains=True)
-        if sites.builds_graph and all(self._is_wrapped(call) for call in sites.graph_minimizes):
+        if sites.builds_graph and all(self.averages(call) for call in sites.graph_minimizes):
             for run in sites.graph.trainings:
                 if not sites.graph.surely_trains(run.call):
                     continue
@@ -165,7 +165,7 @@ class Collectives:
             for item in items
         )
 
-    def _is_wrapped(self, minimize: ast.Call) -> bool:
+    def averages(self, minimize: ast.Call) -> bool:
         """Whether what makes a train op surely averages."""
         assert isinstance(minimize.func, ast.Attribute)
         return self._is_wrapped_by_then(minimize.func.value) or self._is_averaged_by_hand(minimize)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from horovodize.facts import command_line
 from horovodize.facts.class_attributes import constant_of_class
+from horovodize.facts.schedule_rates import FIRST_RATES
 from horovodize.summary.augmented import augmented
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 from horovodize.summary.values import Origin
@@ -75,11 +76,31 @@ class SizeFactors:
                 return given.pop() if len(given) == 1 and (alike or given == {_NONE}) else _UNSEEN
             case ast.Name() if self._is_epoch(e):
                 return _NONE
+            case ast.Call() if (chosen := self._chosen(e)) is not None:
+                return frozenset(f for x in chosen for f in self.of(x, depth + 1))
         return frozenset(
             f
             for o in self.module.values.origins(e)
             for f in self._factors_of(e, o.node if not o.path else None, depth)
         )
+
+    def _chosen(self, call: ast.Call) -> list[ast.expr] | None:
+        """What one of is given: by `tf.where(test, a, b)` and `tf.cond(test, lambda: a, lambda: b)`, and the rate that a
+        schedule starts with; a number under another type."""
+        name, last = self.module.names.of(call.func) or "", self.module.names.last(call.func)
+        if name in FIRST_RATES:
+            first = argument(call, *FIRST_RATES[name])
+            lists = [o.node for o in self.module.values.origins(first)] if first is not None else []
+            if len(lists) == 1 and isinstance(lists[0], (ast.List, ast.Tuple)) and lists[0].elts:
+                return lists[0].elts[:1]
+            return [first] if first is not None else None
+        if not name.startswith("tensorflow."):
+            return None
+        if last in ("where", "cond") and len(call.args) == 3:
+            return [e.body if isinstance(e, ast.Lambda) else e for e in call.args[1:]]
+        if last in ("cast", "convert_to_tensor", "constant", "to_float") and call.args:
+            return call.args[:1]
+        return None
 
     def _is_mathematics(self, call: ast.Call) -> bool:
         """`math.exp(x)`, `np.cos(x)`, or the lesser of two."""
@@ -149,9 +170,18 @@ class SizeFactors:
         if not made or not all(self._is_parsed(o) for o in made):
             return False
         return not any(
-            n.attr == e.attr and not isinstance(n.ctx, ast.Load)
+            n.attr == e.attr and not isinstance(n.ctx, ast.Load) and not self._is_of_self(n)
             for n in self.module.syntax.every(ast.Attribute)
         ) and not self.module.loads.get("setattr")
+
+    def _is_of_self(self, target: ast.Attribute) -> bool:
+        """Whether what is set is an attribute of an object of the script's own: `self.lr = …`."""
+        function = self.module.syntax.function(target)
+        return (
+            isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+            and self.module.syntax.method_class(function) is not None
+        )
 
     def _is_parsed(self, made: Origin) -> bool:
         """Whether a value is all that a script was started with."""

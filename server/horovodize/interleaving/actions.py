@@ -217,6 +217,16 @@ def held(block: Block) -> Holds:
     return found
 
 
+def equals_at_once(block: Block) -> bool:
+    """Whether steps make all ranks' weights equal without another test in between."""
+    for action in block:
+        if isinstance(action, Together) and action.equals:
+            return True
+        if not isinstance(action, Choice) and equals_at_once(action.parts):
+            return True
+    return False
+
+
 def leaves(choice: Choice) -> bool:
     """Whether one answer to a test leaves the loop around."""
     ends = (Exit.BREAK, Exit.RETURN)

@@ -16,6 +16,7 @@ from horovodize.summary.syntax import argument, has_unpacking
 _VARIABLES = ("trainable_variables", "trainable_weights")
 _SETTERS = ("load_weights", "set_weights")
 _OF_OPTIMIZER = "weights of the optimizer"
+_OF_ANOTHER = "network that the loss asks"
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
 _VARIABLE_RATE = "variable of the rate"  # which a broadcast of all variables sends, too
@@ -59,6 +60,8 @@ class Changes:
                 what = "weights"
             elif func.attr == "set_weights" and self._is_any_optimizer(func.value):
                 what = _OF_OPTIMIZER
+            elif func.attr == "set_weights" and self._is_asked_in_steps(func.value):
+                what = _OF_ANOTHER
             elif func.attr == "restore" and (self._holds_trained(func.value) or self._keeps_all(func.value)):
                 what = "weights"
             elif func.attr in _ASSIGNED and self.is_rate(func.value):
@@ -182,6 +185,19 @@ class Changes:
     def _is_trained(self, e: ast.expr) -> bool:
         text = ast.unparse(e)
         return text in self._trained or (text == "self.model" and self.facts.hooks.around(e) is not None)
+
+    def _is_asked_in_steps(self, e: ast.expr) -> bool:
+        """Whether a network that isn't trained itself says what another one learns, as the target of a Q network does."""
+        syntax, text = self.module.syntax, ast.unparse(e)
+        steps = set[ast.AST]()
+        for place in (g for u in self.facts.sites.updates for g in (u.call, *u.gradients)):
+            loops = syntax.loops(place)
+            steps.add(syntax.function(place) or (loops[0] if loops else syntax.statement(place)))
+        return any(
+            isinstance(n, ast.Call) and ast.unparse(n.func) in (text, f"{text}.predict")
+            for step in steps
+            for n in ast.walk(step)
+        )
 
     def _holds_trained(self, checkpoint: ast.expr) -> bool:
         """Whether a checkpoint was made to keep what is trained."""

@@ -35,6 +35,35 @@ def made_of_numbers(facts: Facts, e: ast.expr) -> Iterator[ast.expr]:
                 yield from made_of_numbers(facts, bound)
 
 
+def number_choices(facts: Facts, loop: ast.For | ast.AsyncFor) -> Iterator[ast.expr]:
+    """The tests that choose how often a loop over a `range` turns: `range(2 if test else 1)`, also by a name that is bound
+    so, or in the arms of an `if` before the loop."""
+    through, syntax = loop.iter, facts.module.syntax
+    if (
+        not isinstance(through, ast.Call)
+        or not isinstance(through.func, ast.Name)
+        or through.func.id != "range"
+    ):
+        return
+    around = {test for test, _ in syntax.conditions(loop)}
+    for e in through.args:
+        yield from (n.test for n in ast.walk(e) if isinstance(n, ast.IfExp))
+        bound = facts.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        for b in bound:
+            if b.kind == "assign" and isinstance(b.value, ast.IfExp) and not b.path:
+                yield b.value.test
+            if (
+                b.kind == "assign"
+                and len(bound) > 1
+                and syntax.function(b.statement) is syntax.function(loop)
+            ):
+                yield from (
+                    test.test
+                    for test, _ in syntax.conditions(b.statement)
+                    if test not in around and isinstance(test, ast.If)
+                )
+
+
 def _parts(e: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
     """The names and attributes that an expression calculates with."""
     if isinstance(e, (ast.Name, ast.Attribute)):

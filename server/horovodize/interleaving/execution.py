@@ -24,6 +24,7 @@ from horovodize.interleaving.actions import (
     Together,
     Touch,
     Turns,
+    equals_at_once,
     held,
 )
 from horovodize.interleaving.by_rank import ByRank
@@ -197,7 +198,7 @@ class Execution:
             seen = self._compared.answer(test)
             if seen is not None:
                 return self._block(choice.yes if seen else choice.no)
-        if seen is None and taken is not Taken.OWN and Holds.EQUALS in choice.holds and not choice.free:
+        if seen is None and taken is not Taken.OWN and equals_at_once(choice.parts) and not choice.free:
             # `if first_batch:`, before a broadcast: it is done the first time, and not again.
             self._times[test] = self._times.get(test, 0) + 1
             seen = (Holds.EQUALS in held(choice.yes)) == (self._times[test] == 1)
@@ -227,11 +228,14 @@ class Execution:
             self._several -= begins
 
     def _truth(self, by_rank: ByRank, test: ast.expr) -> bool | None:
-        """Whether a test is true on a rank, as the calls that led here pass what it asks for: `run(rows, train=False)`."""
+        """Whether a test is true on a rank, as the calls that led here pass what it asks for: `run(rows, train=False)`; or
+        whether they pass anything: `train_op is not None`."""
         seen = by_rank.truth(test)
         graph, scopes = self.answers.facts.module.values.graph, self.answers.facts.module.scopes
+        wanted = _asked_for_none(test)
+        asked = test if wanted is None else wanted[0]
         for call in reversed(self._calls):
-            bound = scopes.reaching(test) if seen is None and isinstance(test, ast.Name) else ()
+            bound = scopes.reaching(asked) if seen is None and isinstance(asked, ast.Name) else ()
             if len(bound) != 1 or bound[0].kind != "parameter":
                 return seen
             function = bound[0].statement
@@ -240,7 +244,8 @@ class Execution:
             given = graph.given(call, function, bound[0].name)
             if given is None:
                 return seen
-            test, seen = given, by_rank.truth(given)
+            asked = given
+            seen = by_rank.truth(given) if wanted is None else _is_none(given, wanted[1])
         return seen
 
     def _turns(self, turns: Turns) -> Exit | None:
@@ -303,6 +308,24 @@ class Execution:
         elif how is None:
             how = self._block(attempt.after)
         return self._block(attempt.last) or how
+
+
+def _asked_for_none(test: ast.expr) -> tuple[ast.expr, bool] | None:
+    """`x` of `x is None` (True) and of `x is not None` (False)."""
+    match test:
+        case ast.Compare(
+            left=asked, ops=[ast.Is() | ast.IsNot() as how], comparators=[ast.Constant(value=None)]
+        ):
+            return asked, isinstance(how, ast.Is)
+    return None
+
+
+def _is_none(given: ast.expr, wanted: bool) -> bool | None:
+    """The answer to such a test of what is passed: of None, and of what is a part of an object, which a script passes where
+    there is one."""
+    if isinstance(given, ast.Constant):
+        return (given.value is None) == wanted
+    return not wanted if isinstance(given, ast.Attribute) else None
 
 
 def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:

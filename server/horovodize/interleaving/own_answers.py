@@ -8,14 +8,25 @@ from enum import Enum
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import AGREEING, WHETHER_THERE, Source
-from horovodize.interleaving.counted import made_of_numbers
+from horovodize.facts.sources import AGREEING, Source
+from horovodize.interleaving.asked import (
+    all_given,
+    asks_model,
+    asks_whether_there,
+    divides,
+    given_to_model,
+    is_none,
+    is_of_validation,
+    says_whether_there,
+    taken_of,
+)
+from horovodize.interleaving.counted import made_of_numbers, number_choices
 from horovodize.interleaving.own_losses import OwnLosses
+from horovodize.interleaving.rows_alike import RowsAlike
 from horovodize.summary.syntax import argument
 
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME, Source.SIGNAL)
 _RANKS = ("rank", "local_rank", "cross_rank")
-_ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
 _LISTING = (
     "os.listdir",
     "os.scandir",
@@ -24,7 +35,6 @@ _LISTING = (
     "tensorflow.io.gfile.listdir",
     "tensorflow.io.gfile.glob",
 )
-_LATEST = ("latest_checkpoint", "get_checkpoint_state")
 _BEHIND = 1500  # nodes that are looked at behind a value
 _SAMPLER = "DistributedSampler"
 _ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")
@@ -52,7 +62,7 @@ class OwnAnswers:
         self._modes: dict[ast.expr, bool] = {}
         self._texts: dict[ast.expr, str] = {}
         self._of_hosts: dict[ast.expr, bool] = {}
-        self._losses = OwnLosses(facts)
+        self._losses, self.rows_alike = OwnLosses(facts), RowsAlike(facts)
         self._asked_again: set[ast.expr] = set()
 
     def of_test(self, test: ast.expr) -> Taken:
@@ -65,7 +75,7 @@ class OwnAnswers:
         """Whether a test has no other answer than whether a file is there, which is another on another host."""
         if test not in self._of_hosts:
             found = self.facts.uniform.reasons(test)
-            self._of_hosts[test] = bool(found) and all(map(_says_whether_there, found))
+            self._of_hosts[test] = bool(found) and all(map(says_whether_there, found))
         return self._of_hosts[test]
 
     def ask_again(self, loop: ast.AST, tests: Iterable[ast.expr]) -> None:
@@ -82,16 +92,34 @@ class OwnAnswers:
 
     def asks_whether_there(self, test: ast.expr) -> bool:
         """Whether a test itself asks for nothing but that: an epoch that a checkpoint gives may be the first on all ranks."""
-        if isinstance(test, ast.Compare) and _is_none(test.comparators[0]):
+        if isinstance(test, ast.Compare) and is_none(test.comparators[0]):
             test = test.left
-        found = self.facts.module.values.calls(test)
-        return bool(found) and all(_asks_whether_there(call) for call in found) and self.depends_on_host(test)
+        found: list[ast.AST] = [*self.facts.module.values.calls(test)]
+        if isinstance(test, ast.Attribute):  # `manager.latest_checkpoint`
+            found = found or [test]
+        return bool(found) and all(map(asks_whether_there, found)) and self.depends_on_host(test)
 
     def is_own_value(self, e: ast.expr) -> bool:
         """Whether a value is surely another one on each rank, whichever way each has come to it. How many batches a share has
         is the same on all."""
         own = self._of(e, self.facts.uniform.of_values.reasons(e)) is Taken.OWN
         return own and not self._asks_how_many(e)
+
+    def is_own_choice(self, e: ast.expr) -> bool:
+        """Whether a value is surely another one on each rank, also where each has come to it in its own way: a rate that is
+        halved where a rank's own loss grows."""
+        own = self._of(e, self.facts.uniform.reasons(e)) is Taken.OWN
+        own = own or any(self.of_test(test) is Taken.OWN for test in self._set_under(e))
+        return own and not self._asks_how_many(e)
+
+    def _set_under(self, e: ast.expr) -> Iterator[ast.expr]:
+        """The tests under which the names of a value are set, that aren't around it itself."""
+        syntax = self.facts.module.syntax
+        around = {test for test, _ in syntax.conditions(e)}
+        for n in ast.walk(e):
+            for b in self.facts.module.scopes.reaching(n) if isinstance(n, ast.Name) else ():
+                if b.kind in ("assign", "augment"):
+                    yield from (t.test for t, _ in syntax.conditions(b.statement) if t not in around)
 
     def is_mode(self, test: ast.expr) -> bool:
         """Whether a test asks for nothing but how the script was started, or on how many ranks."""
@@ -117,6 +145,10 @@ class OwnAnswers:
                 else self.facts.uniform.number_reasons
             )
             self._loops[loop] = self._of(head, reasons(head), counted=not isinstance(loop, ast.While))
+            if not isinstance(loop, ast.While) and any(
+                self.of_test(test) is Taken.OWN for test in number_choices(self.facts, loop)
+            ):
+                self._loops[loop] = Taken.OWN
         return self._loops[loop]
 
     def is_drawn(self, e: ast.expr) -> bool:
@@ -140,12 +172,12 @@ class OwnAnswers:
             return Taken.OWN
         if any(
             r.kind is Source.ROWS and r.where in self._own_logs() for r in varies
-        ) and not _is_of_validation(e):
+        ) and not is_of_validation(e):
             return Taken.OWN
         if counted and self._goes_through_own_folder(e):
             return Taken.OWN
         if not counted and self._comes_of_own_rows(e, varies):
-            return Taken.OWN
+            return Taken.ALIKE if self.rows_alike.asks_for_the_same(e) else Taken.OWN
         if not counted and self.facts.horovod.of_torch and self._comes_of_a_sampler(e, reasons):
             return Taken.OWN
         if reasons and not counted and self._losses.decide(e, [part for _, part in self._fetched_for(e)]):
@@ -182,10 +214,10 @@ class OwnAnswers:
         return any(
             isinstance(n, ast.Call)
             and names.last(n.func) == _SAMPLER
-            and any(map(self._is_of_rank, _all_given(n)))
+            and any(map(self._is_of_rank, all_given(n)))
             for r in reasons
             if isinstance(r, Unknown) and isinstance(r.where, ast.Call)
-            for n in self.facts.module.values.depends(_all_given(r.where), _BEHIND)
+            for n in self.facts.module.values.depends(all_given(r.where), _BEHIND)
         )
 
     def _asks_how_many(self, e: ast.expr, depth: int = 0) -> bool:
@@ -208,7 +240,7 @@ class OwnAnswers:
                 values = [
                     b.value
                     for b in bound
-                    if b.kind in ("assign", "augment") and b.value is not None and not _divides(b.statement)
+                    if b.kind in ("assign", "augment") and b.value is not None and not divides(b.statement)
                 ]
                 if any(
                     v is not e and self._asks_how_many(v, depth + 1) for v in values if not self._is_in(e, v)
@@ -242,8 +274,8 @@ class OwnAnswers:
         if any(map(self._is_given_own, computed)):
             return True
         # A model's weights are those of all ranks: what it is asked about counts.
-        if computed and all(map(_asks_model, computed)):
-            given = [e for c in computed if isinstance(c, ast.Call) for e in _given(c)]
+        if computed and all(map(asks_model, computed)):
+            given = [e for c in computed if isinstance(c, ast.Call) for e in given_to_model(c)]
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # A value that is set by such tests, as how often a loss got no better, isn't made of them: so each is asked by itself.
         eager = not self.facts.sites.builds_graph or not any(self._fetched_for(e))
@@ -316,7 +348,7 @@ class OwnAnswers:
             elif isinstance(node, ast.Name):
                 for b in scopes.reaching(node):
                     if b.kind == "assign" and isinstance(b.value, ast.Call) and b.value in graph.all_runs:
-                        yield b.value, _taken(graph.fetches(b.value), b.path)
+                        yield b.value, taken_of(graph.fetches(b.value), b.path)
                     elif b.kind in ("assign", "augment") and b.value is not None:
                         todo.append(b.value)
             elif isinstance(node, ast.Call) and node in graph.all_runs:
@@ -349,53 +381,3 @@ class OwnAnswers:
         return self.facts.rank_tests.may_decide(e) or any(
             isinstance(r, Varies) and r.kind is Source.HOST for r in found
         )
-
-
-def _is_of_validation(e: ast.expr) -> bool:
-    """Whether a metric is named that ranks with the same weights and the same rows for validation have alike."""
-    texts = [n.value for n in ast.walk(e) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return any(text.startswith("val") for text in texts)
-
-
-def _says_whether_there(reason: object) -> bool:
-    return isinstance(reason, Varies) and reason.kind is Source.FILES and _asks_whether_there(reason.where)
-
-
-def _asks_whether_there(node: ast.AST) -> bool:
-    """`os.path.exists(path)`, `tf.train.latest_checkpoint(folder)`."""
-    asked = node.func if isinstance(node, ast.Call) else None
-    last = asked.attr if isinstance(asked, ast.Attribute) else asked.id if isinstance(asked, ast.Name) else ""
-    return last in WHETHER_THERE or last in _LATEST
-
-
-def _is_none(e: ast.expr) -> bool:
-    return isinstance(e, ast.Constant) and e.value is None
-
-
-def _divides(statement: ast.AST) -> bool:
-    """`total /= len(rows)`: what is divided by a number of rows is none."""
-    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div)
-
-
-def _taken(fetches: ast.expr, path: tuple[int | str, ...]) -> ast.expr:
-    """What is taken of the things that are fetched together: `_, value = session.run([train, loss])`."""
-    for at in path:
-        if not isinstance(fetches, (ast.List, ast.Tuple)) or not isinstance(at, int):
-            break
-        if not 0 <= at < len(fetches.elts) or any(isinstance(e, ast.Starred) for e in fetches.elts):
-            break
-        fetches = fetches.elts[at]
-    return fetches
-
-
-def _asks_model(call: ast.AST) -> bool:
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _ASKING
-
-
-def _all_given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(k.value for k in call.keywords)]
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    """What a model is asked with, but for how much it prints meanwhile."""
-    return [*call.args, *(k.value for k in call.keywords if k.arg != "verbose")]

@@ -10,7 +10,7 @@ from horovodize.facts.callback_items import CallbackItem
 from horovodize.facts.collectives import Collective, process_set
 from horovodize.facts.exits import ends_program, ends_well
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.fed_rates import FedRates
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
@@ -38,12 +38,12 @@ from horovodize.interleaving.failures import Failures, failing_step
 from horovodize.interleaving.handed import handed, is_of_a_trial
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
+from horovodize.interleaving.stopping import stops, stops_by_name
+from horovodize.interleaving.waits import Waits
 from horovodize.source.nodes import children
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, is_main_guard
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, is_main_guard, position
 
 _DEPTH = 10  # calls down
-_AT_ONCE = "_object"  # what gives an object where it is called, and is no part of a graph
-_FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _AVERAGES = "MetricAverageCallback"
 
@@ -56,6 +56,7 @@ class Program:
         self.syntax, self.names = facts.module.syntax, facts.module.names
         self.deeds, self.changes = Deeds(facts), Changes(facts)
         self.answers = OwnAnswers(facts, self.own_logs)
+        self.waits, self.rates = Waits(facts), FedRates(facts.module, facts.sites)
         self.failures = Failures(facts, self.deeds, self.answers)
         self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
@@ -75,7 +76,8 @@ class Program:
         if own and any(
             self._reaches(s, starts) for s in self.syntax.tree.body if not isinstance(s, _DEFINITIONS)
         ):
-            return [self.whole, *map(self._body, handed(self.facts, self._trains))]
+            own_steps = sorted(self.facts.sites.own_steps, key=position)  # which `fit` calls with each batch
+            return [self.whole, *map(self._body, (*handed(self.facts, self._trains), *own_steps))]
         begin = [f for f in self.syntax.functions if self._reaches(f, starts)]
         if own:
             begin += [f for f in self._training if f not in begin]
@@ -155,7 +157,7 @@ class Program:
                 yield from self._of(s.value)
                 if what := self.changes.of_assignment(s):
                     yield Change(s, what, self._own_among([s.value]))
-                if isinstance(s, ast.Assign) and _stops(s):
+                if isinstance(s, ast.Assign) and stops(s):
                     yield from self._stop(s, s.value)
             case ast.Match():
                 return  # which case is met isn't followed
@@ -166,14 +168,6 @@ class Program:
     def _stop(self, node: ast.AST, value: ast.expr) -> Iterator[Action]:
         stop = Stop(node)
         yield stop if isinstance(value, ast.Constant) else Choice(value, (stop,), ())
-
-    def _stops_by_name(self, call: ast.Call) -> ast.expr | None:
-        """What `setattr(model, "stop_training", value)` sets."""
-        match call:
-            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value="stop_training"), value]):
-                given = not (isinstance(value, ast.Constant) and value.value is False)
-                return value if given and self.module.scopes.lookup("setattr", call.func) is None else None
-        return None
 
     def _ends_well(self, raised: ast.expr | None) -> bool:
         """Whether what is raised ends the process as one that has done its work: `SystemExit`, without a status."""
@@ -273,17 +267,24 @@ class Program:
 
     def _call(self, call: ast.Call) -> Iterator[Action]:
         collective = self.facts.collectives.all.get(call)
-        if call in self._asked:  # a tape waits where its gradients are asked for
+        if (own := next(filter(self.answers.is_own_choice, self.rates.of(call)), None)) is not None:
+            yield Change(call, "rate", own)
+        if call in self.waits.asked:  # a tape waits where its gradients are asked for
             return
-        if (tape := self._asking.get(call.func)) is not None:
+        if (tape := self.waits.asking.get(call.func)) is not None:
             yield from self._together(tape, self.facts.collectives.all[tape])
             return
-        if collective is not None and (collective.trains or self._is_at_once(call)):
+        if collective is not None and (collective.trains or self.waits.is_at_once(call)):
             yield from self._together(call, collective)
             yield from self._epochs(call, collective)
             return
-        if fetched := self._runs.get(call):
+        if fetched := self.waits.runs.get(call):
             yield from self._together(call, fetched[0])
+            return
+        if (trained_if := self.waits.sometimes.get(call)) is not None:
+            test, answer = trained_if
+            step: Block = (Together(call, "training", trains=True),)
+            yield from self._choice(test, step if answer else (), () if answer else step)
             return
         if self.facts.horovod.is_call(call, "join"):
             yield Together(call, "join")
@@ -291,10 +292,10 @@ class Program:
         if ends_program(call, self.names):
             yield Leave(call, Exit.END if ends_well(call) else Exit.RAISE)
             return
-        if (value := self._stops_by_name(call)) is not None:
+        if (value := stops_by_name(self.module.scopes, call)) is not None:
             yield from self._stop(call, value)
             return
-        if what := self.changes.of(call):
+        if own is None and (what := self.changes.of(call)):
             yield Change(call, what, self._own_among(call.args) if what == "rate" else None)
         if (either := self.deeds.fetched_or_read(call)) is not None:
             asked, fetch, read = either
@@ -389,47 +390,6 @@ class Program:
     def _own_among(self, given: Iterable[ast.expr]) -> ast.expr | None:
         """What of the values that something is set to is surely another one on each rank."""
         return next((e for e in given if self.answers.is_own_value(e)), None)
-
-    def _is_at_once(self, call: ast.Call) -> bool:
-        """Whether a collective is done where it is called: in a graph it is an operation, which sessions run."""
-        name = self.facts.horovod.name_of(call)
-        return not self.facts.sites.builds_graph or "keras" in name or name.endswith("_object")
-
-    @cached_property
-    def _asking(self) -> dict[ast.expr, ast.Call]:
-        """The wrapped tapes whose gradients `tape.gradient` asks for, by that."""
-        found: dict[ast.expr, ast.Call] = {}
-        for asked in self.module.loads.get("gradient"):
-            if isinstance(asked, ast.Attribute):
-                made = [
-                    c for c in self.module.values.calls(asked.value) if self.facts.horovod.is_call(c, *TAPES)
-                ]
-                found.update({asked: made[0]} if len(made) == 1 else {})
-        return found
-
-    @cached_property
-    def _asked(self) -> set[ast.Call]:
-        return set(self._asking.values())
-
-    @cached_property
-    def _runs(self) -> dict[ast.Call, list[Collective]]:
-        """The runs of a session, and the collectives among what they fetch."""
-        if not self.facts.sites.builds_graph:
-            return {}
-        found = {}
-        for run in self.facts.sites.graph.all_runs:
-            if self.module.names.last(run.func) == "restore":  # of a saver: it is given the session
-                continue
-            fetched = list(self.module.values.depends([self.facts.sites.graph.fetches(run)], _FETCHED))
-            behind = (c for n in fetched if (c := self.facts.collectives.all.get(n)) is not None)
-            found[run] = [c for c in behind if not c.trains and not c.name.endswith(_AT_ONCE)]
-        return found
-
-
-def _stops(s: ast.Assign) -> bool:
-    """`self.model.stop_training = True`."""
-    given = isinstance(s.value, ast.Constant) and s.value.value is False
-    return not given and any(isinstance(t, ast.Attribute) and t.attr == "stop_training" for t in s.targets)
 
 
 def _rest(whole: ast.BoolOp, values: list[ast.expr]) -> ast.expr:

@@ -21,7 +21,10 @@ _SEEDS = (
     "tensorflow.compat.v1.random.set_random_seed",
 )
 _LISTING = ("glob.", "os.path.", "json.", "argparse.", "pathlib.")
-_OF_LIBRARIES = ("tensorflow.", "numpy.", "tensorflow_datasets.")
+_OF_LIBRARIES = (
+    "tensorflow.", "numpy.", "tensorflow_datasets.", "pickle.load", "h5py.File", "pandas.read_", "scipy.io.loadmat",
+    "csv.reader", "gzip.open", "cv2.imread", "PIL.Image.open",
+)  # fmt: skip
 _DRAWN = re.compile(r"rand|shard|sample|normal|uniform|permut|choice|generator|augment|dropout", re.I)
 _ALIKE = ("size", "local_size", "broadcast_object", "broadcast", "allreduce", "allgather_object")
 _LIMIT = 300
@@ -102,7 +105,7 @@ def is_same(context: Context, node: ast.AST) -> bool:
         is_handed = isinstance(around, ast.Call) and isinstance(context.values.callee(around), FUNCTIONS)
         return _is_of_seen_attribute(context, node) or isinstance(around, ast.Assign) or is_handed
     return context.is_builtin(
-        node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple", "sorted"
+        node.func, "enumerate", "zip", "len", "range", "int", "float", "list", "tuple", "sorted", "open"
     )
 
 

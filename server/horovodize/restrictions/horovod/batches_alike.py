@@ -11,7 +11,7 @@ from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import CALLABLES, argument, has_unpacking, says_none
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, has_unpacking, says_none
 
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 _OF_DATA_SETS = "tensorflow.keras.datasets."
@@ -39,6 +39,40 @@ def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
                 is_alike(context, e) for e in batches
             ):
                 yield batches[0], batches[0]
+
+
+def generators_of(context: Context, data: ast.expr) -> list[Function]:
+    """The generator functions of the script's own of which one gives some data; none where something else may."""
+    bound = context.scopes.reaching(data) if isinstance(data, ast.Name) else []
+    made = [b.value if b.kind == "assign" and not b.path else None for b in bound] or [data]
+    found = [context.values.callee(c) if isinstance(c, ast.Call) else None for c in made]
+    functions = [f for f in found if isinstance(f, FUNCTIONS)]
+    yields = all(any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(f)) for f in functions)
+    return functions if yields and len(functions) == len(made) else []
+
+
+def generated(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Where a `fit` is given batches by a generator of the script's own that yields the same ones on every rank."""
+    if not all(_decides_no_rows(context, read, _DEPTH) for read in _ranks(context)):
+        return
+    for fit in context.sites.fits:
+        data = argument(fit.call, "x", 0) or argument(fit.call, "generator", 0)
+        if data is None or not (functions := generators_of(context, data)):
+            continue
+        given = [
+            e
+            for n in ast.walk(data)
+            if isinstance(n, ast.Call)
+            for e in (*n.args, *(k.value for k in n.keywords))
+        ]
+        gives = [
+            n.value
+            for f in functions
+            for n in ast.walk(f)
+            if isinstance(n, ast.Yield) and n.value is not None
+        ]
+        if gives and all(is_alike(context, e) for e in (*given, *gives)):
+            yield fit.call, data
 
 
 def flowing(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:

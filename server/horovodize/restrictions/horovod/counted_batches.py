@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.facts.horovod_use import TAPES
+from horovodize.interleaving.waits import Waits
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.counts_of_turns import own
 from horovodize.summary import LoopKind
@@ -30,8 +31,9 @@ def counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[obj
         elif data is not None and not _is_bounded(context, data):
             yield fit.call, data, [*uniform.number_reasons(data), *_of_sequence(context, data)]
     yield from _of_estimators(context)
+    sometimes = Waits(context.facts).sometimes if context.facts.horovod.wrapped else {}
     for training in context.loops if context.facts.horovod.wrapped else ():
-        if training.kind is LoopKind.SESSION and training.node in together:
+        if training.kind is LoopKind.SESSION and (training.node in together or training.node in sometimes):
             yield from _gone_through(context, training.node)
     averages = context.facts.horovod.calls(*TAPES) or any(c.trains for c in together.values())
     for update in context.sites.updates if averages else ():
@@ -63,7 +65,8 @@ def _is_endless(context: Context, call: ast.Call) -> bool:
 def _gone_through(context: Context, site: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
     """The data that the innermost loop around a step goes through to its end."""
     ways = context.ways(site)
-    loop = next((f.loops[0] for f in ways[0] if f.loops), None) if len(ways) == 1 else None
+    innermost = {next((f.loops[0] for f in way if f.loops), None) for way in ways}
+    loop = innermost.pop() if len(innermost) == 1 else None
     if isinstance(loop, ast.For) and not any(isinstance(n, _LEAVING) for n in own(loop)):
         if not _is_bounded(context, loop.iter):
             yield site, loop.iter, context.facts.uniform.number_reasons(loop.iter)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import position
+from horovodize.summary.syntax import arguments, position
 
 _IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
 _ORDERS = ("numpy.random.permutation", "random.sample", "sklearn.utils.shuffle")
 _KEEPING = ("to_numpy", "reset_index", "tolist", "astype", "copy", "fillna", "dropna")  # the order
 _SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
 _DEPTH = 30
+_NAMES = 4  # under which a list is looked for
+
+_LISTING = ("os.listdir", "os.scandir", "glob.glob", "glob.iglob")
+_OF_PATHS = ("glob", "rglob", "iterdir")
 
 
 def drawn_order(context: Context, rows: ast.expr, depth: int = 0) -> ast.AST | None:
@@ -75,6 +79,44 @@ def _in_the_same_order(context: Context, rows: ast.expr) -> ast.expr:
                 return rows
 
 
+def listed_order(context: Context, rows: ast.expr) -> ast.Call | None:
+    """The listing of a folder that rows are, in the order in which the file system gives it: nothing sorts it."""
+    made = _in_the_same_order(context, rows)
+    for _ in range(_NAMES):
+        if isinstance(made, ast.ListComp) and len(made.generators) == 1:
+            made = _in_the_same_order(context, made.generators[0].iter)
+        origins = context.values.origins(made)
+        if len(origins) != 1 or not isinstance(origins[0].node, ast.expr) or _is_sorted_later(context, made):
+            return None
+        if origins[0].path or origins[0].node is made:
+            break
+        made = _in_the_same_order(context, origins[0].node)
+    if not isinstance(made, ast.Call):
+        return None
+    name = context.names.of(made.func) or ""
+    of_path = isinstance(made.func, ast.Attribute) and made.func.attr in _OF_PATHS and not name
+    return made if name in _LISTING or (of_path and _is_path(context, made)) else None
+
+
+def _is_path(context: Context, call: ast.Call) -> bool:
+    assert isinstance(call.func, ast.Attribute)
+    made = context.values.calls(call.func.value)
+    return bool(made) and all((context.names.of(c.func) or "").startswith("pathlib.") for c in made)
+
+
+def _is_sorted_later(context: Context, rows: ast.expr) -> bool:
+    """Whether something sorts or shuffles a list in its own place: `files.sort()`, `random.shuffle(files)`."""
+    text = context.text(rows)
+    methods = (n for name in ("sort", "shuffle") for n in context.module.loads.get(name))
+    for named in methods:
+        call = context.syntax.parent.get(named)
+        if isinstance(named, ast.Attribute) and context.text(named.value) == text:
+            return True
+        if isinstance(call, ast.Call) and any(context.text(e) == text for e in call.args):
+            return True
+    return False
+
+
 def _draws_an_order(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "sample" and _is_given(call, "frac"):
@@ -85,6 +127,11 @@ def _draws_an_order(context: Context, call: ast.Call) -> bool:
 def _splits(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func)
     return name == "sklearn.model_selection.train_test_split" and not _is_given(call, "shuffle")
+
+
+def draws_a_split(context: Context, call: ast.Call) -> bool:
+    """Whether `train_test_split` draws for each rank other rows."""
+    return _splits(context, call) and _is_drawn(context, call)
 
 
 def _is_given(call: ast.Call, word: str) -> bool:
@@ -98,4 +145,16 @@ def _is_drawn(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
     of_random = name.startswith("random.")
     seeds = ("random.seed",) if of_random else ("numpy.random.seed",)
-    return not any(context.module.loads.get(n) for n in _SEEDS) and not context.module.calls_of(*seeds)
+    given = [c for c in context.module.calls_of(*seeds) if not seeds_by_rank(context, c)]
+    named = (n for word in _SEEDS for n in context.module.loads.get(word))
+    return not given and all(_is_called_by_rank(context, n) for n in named)
+
+
+def seeds_by_rank(context: Context, call: ast.Call) -> bool:
+    """Whether a seed is another on each rank: what it makes is then surely apart."""
+    return any(context.facts.horovod.depends_on(e, "rank", "local_rank", limit=60) for e in arguments(call))
+
+
+def _is_called_by_rank(context: Context, named: ast.expr) -> bool:
+    call = context.syntax.parent.get(named)
+    return isinstance(call, ast.Call) and call.func is named and seeds_by_rank(context, call)

@@ -5,37 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
+from horovodize.facts.schedule_rates import FIRST_RATES, SCHEDULES
 from horovodize.restrictions.context import Context
 from horovodize.summary.syntax import argument, has_unpacking
 
-_SCHEDULES = "tensorflow.keras.optimizers.schedules."
-_SCHEDULE = _SCHEDULES + "LearningRateSchedule"
+_SCHEDULE = SCHEDULES + "LearningRateSchedule"
 _LIKE_A_RATE = re.compile(r"lr|rate|peak|base|initial|init|max", re.IGNORECASE)
-_OF_GRAPHS = "tensorflow.compat.v1.train."
-_FIRST = {  # what gives the first rate, and where it stands; of boundaries the list of rates
-    **dict.fromkeys(
-        (
-            _SCHEDULES + name
-            for name in (
-                "ExponentialDecay", "CosineDecay", "CosineDecayRestarts", "PolynomialDecay", "InverseTimeDecay",
-            )
-        ),
-        ("initial_learning_rate", 0),
-    ),
-    **dict.fromkeys(
-        (
-            _OF_GRAPHS + name
-            for name in (
-                "exponential_decay", "natural_exp_decay", "inverse_time_decay", "polynomial_decay", "cosine_decay",
-                "linear_cosine_decay", "cosine_decay_restarts",
-            )
-        ),
-        ("learning_rate", 0),
-    ),
-    _SCHEDULES + "PiecewiseConstantDecay": ("values", 1),
-    _OF_GRAPHS + "piecewise_constant": ("values", 2),
-    _OF_GRAPHS + "piecewise_constant_decay": ("values", 2),
-}  # fmt: skip
 
 
 def first_rate(context: Context, rate: ast.expr) -> ast.expr:
@@ -43,7 +18,7 @@ def first_rate(context: Context, rate: ast.expr) -> ast.expr:
     made = context.values.calls(rate)
     if len(made) == 1 and (own := _of_own_class(context, made[0])) is not None:
         return own
-    if len(made) != 1 or (place := _FIRST.get(context.names.of(made[0].func) or "")) is None:
+    if len(made) != 1 or (place := FIRST_RATES.get(context.names.of(made[0].func) or "")) is None:
         return rate
     first = argument(made[0], *place)
     if first is None:

@@ -240,7 +240,6 @@ Under Keras 3: trained on two ranks (TensorFlow 2.21); `horovodize doctor` repea
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
@@ -253,12 +252,18 @@ from horovodize.restrictions.horovod.fitted_optimizers import (
     is_same,
     stops_by_keras,
 )
-from horovodize.restrictions.horovod.mending import horovod, keras, wrapped
-from horovodize.restrictions.horovod.own_gradients import applies_plain, are_own, may_be_handed_on, wrap_tape
+from horovodize.restrictions.horovod.mending import keras
+from horovodize.restrictions.horovod.own_gradients import (
+    are_own,
+    averages_nothing,
+    averages_weights,
+    wrap_tape,
+)
+from horovodize.restrictions.horovod.own_train_ops import minimizes, wrap
 from horovodize.restrictions.horovod.plain_optimizers import is_plain, wrappers_of
 from horovodize.restrictions.horovod.unseen_models import is_of_unseen_class, last_before
 from horovodize.restrictions.restriction import Restriction
-from horovodize.restrictions.violation import Fix, Severity, Violation
+from horovodize.restrictions.violation import Severity, Violation
 from horovodize.world.versions import before
 from horovodize.world.world import Keras
 
@@ -283,7 +288,7 @@ def find(context: Context) -> Iterator[Violation]:
         return
     if context.module.imports("horovod_keras3", *_EXCHANGING):
         return
-    found = [*_fits(context), *_updates(context), *_minimizes(context)]
+    found = [*_fits(context), *_updates(context), *minimizes(context, RESTRICTION)]
     yield from found or unused_wrappers.find(context, RESTRICTION)
 
 
@@ -320,14 +325,18 @@ def _fits(context: Context) -> Iterator[Violation]:
             + ": the optimizer that it is compiled with averages nothing; give `compile` `hvd.DistributedOptimizer(optimizer)`",
             severity=Severity.INFORMATION if unseen else None,
             related=[context.related(compiles[0].call, "compiled here")],
-            fixes=[_wrap(context, given[0], keras(context))] if len(compiles) == 1 else [],
+            fixes=[wrap(context, given[0], keras(context))] if len(compiles) == 1 else [],
         )
 
 
 def _updates(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for update in context.sites.updates:
-        if update.method != "apply_gradients" or update.optimizer is None or not are_own(context, update):
+        if update.method != "apply_gradients" or update.optimizer is None:
+            continue
+        if not are_own(context, update) and not averages_nothing(context, update):
+            continue
+        if averages_weights(context):
             continue
         wrappers = wrappers_of(context, update.optimizer)
         wrapped = any(wrappers or ())
@@ -348,52 +357,6 @@ def _updates(context: Context) -> Iterator[Violation]:
             f"each rank applies gradients of its own here: {why}; take them from `hvd.DistributedGradientTape(tape)`",
             related=[context.related(update.gradients[0], "the gradients of this rank's rows")],
             fixes=[wrap_tape(context, update)],
-        )
-
-
-def _wrap(context: Context, optimizer: ast.expr, name: str | None) -> Fix | None:
-    """Wraps an optimizer where it is given, unless that is a name of one."""
-    if isinstance(optimizer, ast.Constant):
-        return None
-    edits = wrapped(context, optimizer, "DistributedOptimizer", name)
-    return Fix("Average its gradients", edits) if edits else None
-
-
-def _applies(context: Context, call: ast.Call) -> Iterator[Violation]:
-    """A graph's train op of gradients that nothing has averaged."""
-    if not context.sites.builds_graph or not (
-        context.facts.horovod.runs(call) or may_be_handed_on(context, call)
-    ):
-        return
-    why = applies_plain(context, call)
-    if why and not context.facts.rank_tests.may_be_guarded(call):
-        yield RESTRICTION.at(
-            context,
-            call,
-            f"each rank applies gradients of its own with this: {why}; take them from the `compute_gradients` of a "
-            "`hvd.DistributedOptimizer`",
-        )
-
-
-def _minimizes(context: Context) -> Iterator[Violation]:
-    use = context.facts.horovod
-    for call in context.sites.graph_minimizes:
-        if not isinstance(call.func, ast.Attribute):
-            continue
-        if call.func.attr == "apply_gradients":
-            yield from _applies(context, call)
-        if call.func.attr != "minimize":
-            continue
-        if not is_plain(context, call.func.value) or not (use.runs(call) or may_be_handed_on(context, call)):
-            continue
-        if context.facts.rank_tests.may_be_guarded(call):
-            continue
-        yield RESTRICTION.at(
-            context,
-            call,
-            "each rank trains a model of its own with this: the optimizer averages nothing; wrap it in "
-            "`hvd.DistributedOptimizer(optimizer)`",
-            fixes=[_wrap(context, call.func.value, horovod(context))],
         )
 
 

@@ -380,7 +380,7 @@ def find(context: Context) -> Iterator[Violation]:
     loop = next((loop for loop in context.loops if not never.is_at(loop.node)), None)
     if loop is None or (wrapping and all(map(never.is_at, wrapping))):
         return
-    if not use.runs(loop.node) or context.facts.rank_tests.may_be_guarded(loop.node):
+    if not use.runs(loop.node) or context.facts.rank_tests.is_guarded_everywhere(loop.node):
         return
     how = _WITH.get(loop.kind, _LATER)
     yield RESTRICTION.at(

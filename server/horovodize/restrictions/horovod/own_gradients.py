@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import stands_alone, tapes
 from horovodize.restrictions.horovod.plain_optimizers import is_plain, wrappers_of
@@ -33,6 +33,10 @@ def wrap_tape(context: Context, update: Update) -> Fix | None:
     text = f"{tape.id} = {name}.DistributedGradientTape({tape.id})"
     after = context.document.newline + context.document.indentation(statement)
     return Fix("Average the gradients", (Edit.insert(context.module.span(statement).start, text + after),))
+
+
+_SETTING = ("assign", "assign_add", "assign_sub", "set_weights")
+AVERAGING = ("allreduce", "grouped_allreduce", "allgather", "allgather_object", "reducescatter")
 
 
 def are_own(context: Context, update: Update) -> bool:
@@ -119,3 +123,25 @@ def _ends_in_graph(context: Context, call: ast.Call) -> bool:
     if name in _OF_GRAPHS or _computes(call):
         return True
     return "trainable_variables" not in name and "get_collection" not in name and _ends(context, call)
+
+
+def averages_nothing(context: Context, update: Update) -> bool:
+    """Whether a script that shows all it does with Horovod averages neither gradients nor weights anywhere, and these gradients
+    come of plain tapes, on whatever way: over variables that add them up, say."""
+    use = context.facts.horovod
+    if not use.shows_training or use.calls(*TAPES, *WRAPPERS) or not update.gradients:
+        return False
+    if any(c.trains for c in context.facts.collectives.all.values()):
+        return False
+    if not all(_is_of_plain_tape(context, gradient) for gradient in update.gradients):
+        return False
+    return not averages_weights(context) and not use.depends_on(update.call, *AVERAGING)
+
+
+def averages_weights(context: Context) -> bool:
+    """Whether a script averages the weights themselves, after updates that each rank makes alone:
+    `v.assign(hvd.allreduce(v))`."""
+    setting = [n for name in _SETTING for n in context.module.loads.get(name)]
+    calls = (context.syntax.parent.get(n) for n in setting)
+    given = [e for c in calls if isinstance(c, ast.Call) for e in c.args]
+    return any(context.facts.horovod.depends_on(e, *AVERAGING) for e in given)

@@ -8,6 +8,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
 from horovodize.summary.parts_taken import part_taken
+from horovodize.summary.syntax import argument
 
 _LIMIT = 300
 
@@ -45,14 +46,30 @@ def _is_part(context: Context, a: ast.Call | ast.Subscript, rank: ast.AST) -> bo
     """Whether a call is a `shard` that is given something, or an expression takes every so manieth row from there on."""
     if isinstance(a, ast.Call):
         return rank is not a.func and context.names.last(a.func) == "shard"
+    if _is_of_parts(context, a):
+        return True
     part = part_taken(context.module, a.slice)
     return part is not None and part.step is not None and part.upper is None
+
+
+def _is_of_parts(context: Context, a: ast.Subscript) -> bool:
+    """Whether an expression is one of the parts into which NumPy divides some rows among ranks, of which some have one more:
+    `np.array_split(rows, hvd.size())[hvd.rank()]`."""
+    made = context.values.calls(a.value)
+    parts = argument(made[0], "indices_or_sections", 1) if len(made) == 1 else None
+    return (
+        parts is not None
+        and context.names.of(made[0].func) == "numpy.array_split"
+        and context.facts.horovod.depends_on(parts, "size", limit=60)
+    )
 
 
 def _is_part_of_rank(context: Context, n: ast.expr) -> bool:
     """Whether an expression is the part of a rank that it is given by a name."""
     if isinstance(n, ast.Call) and context.names.last(n.func) == "shard":
         return any(context.facts.rank_tests.is_rank(e) for e in n.args)
+    if isinstance(n, ast.Subscript) and _is_of_parts(context, n):
+        return context.facts.rank_tests.is_rank(n.slice)
     part = part_taken(context.module, n.slice) if isinstance(n, ast.Subscript) else None
     if not isinstance(n, ast.Subscript) or part is None or part.lower is None:
         return False
@@ -73,6 +90,9 @@ def is_cut(context: Context, dealt: ast.expr) -> bool:
     else:
         assert isinstance(dealt, ast.Subscript)
         whole = dealt.value
+        if _is_of_parts(context, dealt):  # into which parts it is divided is no cut
+            made = context.values.calls(dealt.value)[0]
+            whole = argument(made, "ary", 0) or whole
     return _is_made_of_size(context, whole)
 
 

@@ -159,6 +159,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.class_attributes import constant_of_class
+from horovodize.facts.fed_rates import FedRates
 from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
@@ -177,8 +178,9 @@ def find(context: Context) -> Iterator[Violation]:
         return
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return
+    fed = FedRates(context.module, context.sites)
     for wrapper, given in averaging(context):
-        rates = [first_rate(context, rate) for rate in given]
+        rates = [first_rate(context, r) for rate in given for r in fed.given_for(rate) or [rate]]
         constant = [o for rate in rates for o in _made_of(context, rate)]
         if (
             rates
@@ -203,7 +205,7 @@ def _made_of(context: Context, rate: ast.expr) -> list[Origin]:
 
 def _is_of_one_process(context: Context, rate: Origin) -> bool:
     """Whether a rate is a number, or one that the script was started with: `FLAGS.lr`."""
-    if isinstance(rate.node, ast.Attribute):
+    if isinstance(rate.node, (ast.Attribute, ast.BinOp)):
         return context.facts.horovod.factor(rate.node) == 0
     return isinstance(rate.node, ast.Constant) and not rate.path
 
@@ -224,6 +226,11 @@ def averaging(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         return
     made: dict[ast.Call, None] = {}
     for update in context.sites.updates:
+        if update.step_of is not None:  # `self.optimizer`, which `compile` is given
+            given = [e for c in context.sites.compiles for e in c.optimizers]
+            found = [a for e in given for a in context.facts.optimizers.arrivals(e)]
+            made.update((a.node, None) for a in found if isinstance(a.node, ast.Call) and not a.part)
+            continue
         arrivals = context.facts.optimizers.arrivals(update.optimizer) if update.optimizer is not None else ()
         made.update((a.node, None) for a in arrivals if isinstance(a.node, ast.Call) and not a.part)
     for call in made:
@@ -240,6 +247,8 @@ def _is_of_batches(context: Context, loop: TrainingLoop) -> bool:
     """Whether each step of a `fit`, or of a loop with a tape, sees a batch of more rows."""
     by_fit = any(f.call is loop.node and f.method != "train_on_batch" for f in context.sites.fits)
     by_tape = loop.kind is LoopKind.GRADIENT_TAPE
+    if loop.kind is LoopKind.SESSION:  # of rows or steps that are divided: not of a game that each rank plays
+        return context.facts.steps.of(loop.node).feed in (Feed.DRAW, Feed.BATCH) and bool(_asked(context))
     if loop.kind is LoopKind.MONITORED_SESSION and context.facts.steps.of(loop.node).feed in (
         Feed.DRAW,
         Feed.BATCH,

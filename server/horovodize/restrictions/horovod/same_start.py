@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.sent_weights import is_left, trained_model
+from horovodize.restrictions.horovod.sent_weights import OF_MODELS, is_left, trained_model
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
@@ -16,6 +16,7 @@ _SAME = re.compile(
 )
 _LOADS = re.compile(r"load|restore|set_weights|assign")
 _OF_ARRAYS = ("tensorflow.random.", "tensorflow.compat.v1.random", "numpy.random.")
+_ASSIGNING = ("tensorflow.compat.v1.assign", "tensorflow.assign")
 _BEHIND = 200
 _VALUES = (
     "broadcast",
@@ -47,6 +48,8 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
         return False
     if isinstance(call, ast.Call) and call.func is node and _sends_no_model(context, call):
         return False
+    if isinstance(call, ast.Call) and call.func is node and _is_asked_inside(context, call):
+        return False
     if context.facts.never_run.is_at(node) or _seeds_no_weights(context, node):
         return False
     if _is_rows(context, node) or _is_asked_of_nobody(context, node):
@@ -56,6 +59,14 @@ def _may_make_same(context: Context, node: ast.expr) -> bool:
     if _sets_another(context, node):
         return False
     return tests.deciding(node) is None and not _comes_last(context, node)
+
+
+def _is_asked_inside(context: Context, call: ast.Call) -> bool:
+    """Whether a call runs a function of the script, in which something else of such a name says what it does: that is asked."""
+    function = context.values.callee(call)
+    return isinstance(function, FUNCTIONS) and any(
+        context.syntax.inside(node, function) for node in _named(context)
+    )
 
 
 def _is_rows(context: Context, node: ast.expr) -> bool:
@@ -100,9 +111,18 @@ def _sets_another(context: Context, node: ast.expr) -> bool:
     another model, such as a teacher's."""
     if not isinstance(node, ast.Attribute):
         return False
-    made = context.values.calls(node.value)
-    if node.attr == "assign":
+    call = context.syntax.parent.get(node)
+    if context.names.of(node) in _ASSIGNING:  # `tf.assign(rate, value)`
+        variable = argument(call, "ref", 0) if isinstance(call, ast.Call) and call.func is node else None
+        made = context.values.calls(variable) if variable is not None else []
         return bool(made) and all(_isnt_trained(argument(c, "trainable", 1)) for c in made)
+    made = context.values.calls(node.value)
+    if node.attr in ("assign", "assign_add", "assign_sub"):
+        if _is_weight_of_another(context, node.value):
+            return True
+        return bool(made) and all(_isnt_trained(argument(c, "trainable", 1)) for c in made)
+    if node.attr == "set_weights" and isinstance(call, ast.Call) and call.func is node:
+        return _is_copied_from_trained(context, call)
     if node.attr != "load_weights" or len(made) != 1 or context.sites.fits:
         return False
     trained = [trained_model(context, update) for update in context.sites.updates]
@@ -113,6 +133,46 @@ def _sets_another(context: Context, node: ast.expr) -> bool:
     return made[0] not in of_trained and not of_trained & {
         c for c in context.values.depends(made, _BEHIND) if c in {each[0] for each in calls}
     }
+
+
+def _is_copied_from_trained(context: Context, call: ast.Call) -> bool:
+    """Whether a network gets the weights that another one has on this rank: `target.set_weights(online.get_weights())`. Where
+    the other is what is trained, that makes ranks no more alike than they were."""
+    given = call.args[0] if len(call.args) == 1 else None
+    if not isinstance(given, ast.Call) or context.names.last(given.func) != "get_weights":
+        return False
+    if not isinstance(given.func, ast.Attribute) or not isinstance(call.func, ast.Attribute):
+        return False
+    trained, of = _trained(context), context.text(given.func.value)
+    return of in trained and context.text(call.func.value) not in trained
+
+
+def _trained(context: Context) -> set[str]:
+    """How the models are written that are trained."""
+    models = (trained_model(context, update) for update in context.sites.updates)
+    return {context.text(m) for m in models if m is not None} | {
+        context.text(fit.model) for fit in context.sites.fits
+    }
+
+
+def _is_weight_of_another(context: Context, e: ast.expr) -> bool:
+    """Whether a loop gives the weights of a network that isn't trained, one by one, as an average of another's:
+    `for slow, fast in zip(ema.weights, model.weights):`."""
+    bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    loop = bound[0].statement if len(bound) == 1 else None
+    if not isinstance(loop, ast.For) or not isinstance(e, ast.Name):
+        return False
+    through, target = loop.iter, loop.target
+    if isinstance(through, ast.Call) and context.is_builtin(through.func, "zip"):
+        names = target.elts if isinstance(target, ast.Tuple) else []
+        at = next((i for i, n in enumerate(names) if isinstance(n, ast.Name) and n.id == e.id), None)
+        if at is None or at >= len(through.args):
+            return False
+        through = through.args[at]
+    if not isinstance(through, ast.Attribute) or through.attr not in OF_MODELS:
+        return False
+    trained = _trained(context)
+    return bool(trained) and context.text(through.value) not in trained
 
 
 def _isnt_trained(trainable: ast.expr | None) -> bool:

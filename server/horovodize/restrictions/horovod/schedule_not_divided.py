@@ -122,15 +122,17 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.averages_by_step import decays
+from horovodize.restrictions.horovod.counts_of_schedules import own_counts
+from horovodize.restrictions.horovod.made_without_ranks import is_of_one
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
-from horovodize.restrictions.horovod.steps_not_divided import is_of_one
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary import TrainingLoop
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import argument, is_one
 
 _SCHEDULES = "tensorflow.keras.optimizers.schedules."
 _COUNTS = {  # what counts steps, and where it stands
@@ -170,6 +172,7 @@ def find(context: Context) -> Iterator[Violation]:
     ]
     if not divided:
         return
+    yield from _by_own_counts(context, divided[0])
     rates = [rate for _, given in averaging(context) for rate in given]
     for schedule in dict.fromkeys(call for rate in rates for call in context.values.calls(rate)):
         count = _count(context, schedule)
@@ -182,6 +185,37 @@ def find(context: Context) -> Iterator[Violation]:
                 related=[context.related(divided[0], "the steps of a rank")],
                 fixes=[_fix(context, count)],
             )
+
+
+def _by_own_counts(context: Context, divided: ast.expr) -> Iterator[Violation]:
+    """Schedules of the script's own, and averages that forget by the step."""
+    rates = [rate for _, given in averaging(context) for rate in given]
+    counts = [count for rate in rates for count in own_counts(context, rate) if not is_one(count)]
+    told = set[str]()
+    for count in counts:
+        if context.text(count) not in told and is_of_one(context, count) and not _is_none(count):
+            told.add(context.text(count))
+            yield RESTRICTION.at(
+                context,
+                count,
+                f"`{context.text(count)}` counts the steps of one process, and a rank takes 1/size() of them: consider it "
+                "divided by `hvd.size()`",
+                related=[context.related(divided, "the steps of a rank")],
+            )
+    for decay in decays(context):
+        if is_of_one(context, decay):
+            yield RESTRICTION.at(
+                context,
+                decay,
+                "this average forgets by the steps of one process, and a rank takes 1/size() of them: consider it to the power "
+                "of `hvd.size()`",
+                related=[context.related(divided, "the steps of a rank")],
+            )
+
+
+def _is_none(count: ast.expr) -> bool:
+    """Whether a count is nothing to divide: 0, or none."""
+    return isinstance(count, ast.Constant) and not count.value
 
 
 def _divided_steps(context: Context, fit: ast.Call) -> ast.expr | None:

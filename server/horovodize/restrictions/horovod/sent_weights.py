@@ -13,7 +13,7 @@ from horovodize.summary.syntax import argument, position
 HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")
 _OPERATION = "broadcast_global_variables"
 _ADDING = ("append", "extend", "insert")
-_OF_MODELS = ("variables", "weights", "trainable_variables", "trainable_weights")
+OF_MODELS = ("variables", "weights", "trainable_variables", "trainable_weights")
 _INITIALIZERS = ("global_variables_initializer", "initialize_all_variables")
 _LIMIT = 200
 
@@ -126,14 +126,14 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
         yield update, model, sends[0]
 
 
-def _models(context: Context, given: ast.expr | None) -> Iterator[ast.Name | None]:
+def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | None]:
     """The models whose weights an expression is; None for what can't be told. An optimizer's variables are no model's."""
     match given:
-        case ast.Attribute(value=ast.Name() as model, attr=attr) if attr in _OF_MODELS:
+        case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODELS:
             if context.facts.optimizers.arrivals(model) and _is_optimizer(context, model):
                 return
             yield model if len(context.values.calls(model)) == 1 else None
-        case ast.Attribute(value=ast.Name(), attr="non_trainable_variables" | "non_trainable_weights"):
+        case ast.Attribute(attr="non_trainable_variables" | "non_trainable_weights"):
             return  # no gradient changes these
         case ast.BinOp(op=ast.Add()):
             yield from _models(context, given.left)
@@ -143,10 +143,13 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.Name | Non
                 yield from _models(context, e)
         case ast.List() | ast.Tuple():
             for e in given.elts:
-                yield from _models(context, e.value) if isinstance(e, ast.Starred) else (None,)
-        case ast.Call(func=ast.Attribute(value=ast.Name() as made, attr="variables"), args=[]) if (
-            _is_optimizer(context, made)
-        ):
+                if isinstance(e, ast.Starred):
+                    yield from _models(context, e.value)
+                elif not _is_variable(context, e):
+                    yield None
+        case ast.Call(
+            func=ast.Attribute(value=(ast.Name() | ast.Attribute()) as made, attr="variables"), args=[]
+        ) if _is_optimizer(context, made):
             return
         case _:
             yield None
@@ -161,6 +164,17 @@ def _gone_through(context: Context, name: ast.Name) -> ast.List | ast.Tuple | No
     return loop.iter if isinstance(loop.iter, (ast.List, ast.Tuple)) else None
 
 
+def _is_variable(context: Context, e: ast.expr) -> bool:
+    """Whether something is a variable of the script's own that no gradient changes, such as a counter."""
+    made = context.values.calls(e)
+    return bool(made) and all(
+        context.names.last(c.func) == "Variable"
+        and isinstance(trained := argument(c, "trainable", 1), ast.Constant)
+        and trained.value is False
+        for c in made
+    )
+
+
 def _is_optimizer(context: Context, e: ast.expr) -> bool:
     made = context.values.calls(e)
     return bool(made) and all(
@@ -169,7 +183,7 @@ def _is_optimizer(context: Context, e: ast.expr) -> bool:
     )
 
 
-def trained_model(context: Context, update: Update) -> ast.Name | None:
+def trained_model(context: Context, update: Update) -> ast.Name | ast.Attribute | None:
     """The model whose weights an update changes, and no other's: `zip(gradients, model.trainable_variables)`."""
     pairs = argument(update.call, "grads_and_vars", 0)
     if not isinstance(pairs, ast.Call) or not context.is_builtin(pairs.func, "zip") or len(pairs.args) != 2:
@@ -180,6 +194,6 @@ def trained_model(context: Context, update: Update) -> ast.Name | None:
         if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or bound[0].value is None:
             return None
         second = bound[0].value
-    if isinstance(second, ast.Attribute) and second.attr in _OF_MODELS and isinstance(second.value, ast.Name):
-        return second.value
+    if isinstance(second, ast.Attribute) and second.attr in OF_MODELS:
+        return second.value if isinstance(second.value, (ast.Name, ast.Attribute)) else None
     return None

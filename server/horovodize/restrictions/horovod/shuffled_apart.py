@@ -139,8 +139,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.drawn_orders import drawn_order
+from horovodize.restrictions.horovod.drawn_orders import drawn_order, listed_order, seeds_by_rank
+from horovodize.restrictions.horovod.own_splits import splits_of_own
 from horovodize.restrictions.horovod.sets_of_texts import is_unordered
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
@@ -161,7 +163,10 @@ _DEPTH = 30
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     yield from _sliced(context)
-    if any(context.module.loads.get(name) for name in _SEEDS):
+    yield from _split_apart(context)
+    named = [n for name in _SEEDS for n in context.module.loads.get(name)]
+    seeding = [context.syntax.parent.get(n) for n in named]
+    if not all(isinstance(c, ast.Call) and seeds_by_rank(context, c) for c in seeding):
         return
     for call in context.sites.method_calls("shard"):
         number, index = argument(call, "num_shards", 0), argument(call, "index", 1)
@@ -217,6 +222,15 @@ def _sliced(context: Context) -> Iterator[Violation]:
             yield RESTRICTION.at(context, node, _OF_A_SET)
             continue
         shuffled = drawn_order(context, rows)
+        if shuffled is None and (listing := listed_order(context, rows)) is not None:
+            yield RESTRICTION.at(
+                context,
+                node,
+                "the file system says in which order this comes, and another host may say another one, so that some rows are "
+                "taken twice and others by none: sort it before it is divided",
+                severity=Severity.INFORMATION,
+                related=[context.related(listing, "listed in any order")],
+            )
         if shuffled is not None:
             yield RESTRICTION.at(
                 context,
@@ -224,6 +238,22 @@ def _sliced(context: Context) -> Iterator[Violation]:
                 "ranks divide orders of their own, so some rows are taken twice and others by none: seed what shuffles, alike "
                 "on every rank, or divide before",
                 related=[context.related(shuffled, "each rank shuffles in its own order")],
+            )
+
+
+def _split_apart(context: Context) -> Iterator[Violation]:
+    """Rows to validate on that each rank draws for itself: others train on them."""
+    use, tests = context.facts.horovod, context.facts.rank_tests
+    if not context.loops or not use.calls(*WRAPPERS, *TAPES):
+        return
+    for split, draw in splits_of_own(context):
+        if use.runs(split) and not tests.may_be_guarded(split) and not context.facts.never_run.is_at(split):
+            yield RESTRICTION.at(
+                context,
+                split,
+                "each rank splits off other rows to validate on, and the others train on them: give all the same seed",
+                severity=Severity.INFORMATION,
+                related=[context.related(draw, "each rank draws its own")] if draw is not split else [],
             )
 
 

@@ -103,10 +103,16 @@ _STEERS = (
     "LearningRateScheduleCallback",
     "BroadcastGlobalVariablesCallback",
     "MetricAverageCallback",
+    "CommitStateCallback",
 )
 _SENDING_HOOK = "BroadcastGlobalVariablesHook"
 _HOOKS = (_SENDING_HOOK, "StopAtStepHook")
-_COLLECTIVE = ("BroadcastGlobalVariablesCallback", "MetricAverageCallback", _SENDING_HOOK)
+_COLLECTIVE = (
+    "BroadcastGlobalVariablesCallback",
+    "MetricAverageCallback",
+    "CommitStateCallback",  # with it, ranks agree on which of them there are
+    _SENDING_HOOK,
+)
 _MONITORED = "tensorflow.compat.v1.train.MonitoredTrainingSession"
 
 

@@ -151,8 +151,9 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.alike_data import gone_through
-from horovodize.restrictions.horovod.batches_alike import is_alike, is_flow
+from horovodize.restrictions.horovod.batches_alike import generators_of, is_alike, is_flow
 from horovodize.restrictions.horovod.first_rates import first_rate
+from horovodize.restrictions.horovod.made_without_ranks import is_of_one
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
@@ -165,37 +166,6 @@ from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
-_BUILTINS = (
-    "int",
-    "len",
-    "round",
-    "max",
-    "min",
-    "sum",
-    "float",
-    "abs",
-    "sorted",
-    "open",
-    "list",
-    "set",
-    "str",
-    "enumerate",
-    "zip",
-)
-_LIBRARIES = (
-    "numpy.",
-    "argparse.",
-    "tensorflow.",
-    "absl.",
-    "os.",
-    "math.",
-    "json.",
-    "pandas.",
-    "glob.",
-    "h5py.",
-    "sklearn.",
-    "pathlib.",
-)
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -225,7 +195,8 @@ def _is_endless_loop(context: Context, step: ast.Call, loop: ast.AST) -> bool:
     pipelines = context.facts.feeding.kinds.pipelines
     assert isinstance(loop, ast.For)
     if not (isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range")):
-        return is_endless_after(pipelines, step, gone_through(context, loop.iter))
+        data = gone_through(context, loop.iter)
+        return is_endless_after(pipelines, step, data) or _is_repeated(context, data)
     made = [c for e in context.facts.steps.of(step).batches for c in asked_of(context, e)]
     return bool(made) and all(is_endless_after(pipelines, step, data) for data in made)
 
@@ -279,7 +250,9 @@ def _is_endless_input_of(context: Context, place: ast.Call, given: ast.expr) -> 
             origins += [o.node for e in values.returned(maker) for o in values.origins(e)]
     given_by = [n for n in origins if isinstance(n, (*FUNCTIONS, ast.Lambda))]
     batches = [e for f in given_by for e in ([f.body] if isinstance(f, ast.Lambda) else values.returned(f))]
-    return bool(batches) and all(is_endless_after(pipelines, place, e) for e in batches)
+    return bool(batches) and all(
+        is_endless_after(pipelines, place, e) or _is_repeated(context, e) for e in batches
+    )
 
 
 def _is_endless_input(context: Context, call: ast.Call) -> bool:
@@ -309,6 +282,7 @@ def _fits(context: Context) -> Iterator[Violation]:
             is_endless_after(pipelines, fit.call, data)
             or _is_repeated(context, data)
             or is_flow(context, data)
+            or _is_drawn_without_end(context, data)
         ):
             yield RESTRICTION.at(
                 context,
@@ -339,6 +313,14 @@ def _is_repeated(context: Context, data: ast.expr) -> bool:
     return endless and any(context.names.last(c.func) == "shard" for c in calls)
 
 
+def _is_drawn_without_end(context: Context, data: ast.expr) -> bool:
+    """Whether a generator of the script's own gives batches, which never ends: `while True:` that nothing leaves."""
+    functions = generators_of(context, data)
+    return bool(functions) and all(
+        isinstance(f, FUNCTIONS) and context.facts.generators.is_endless(f) for f in functions
+    )
+
+
 def _fix(context: Context, steps: ast.expr) -> Fix | None:
     name = horovod(context)
     if name is None:
@@ -346,43 +328,6 @@ def _fix(context: Context, steps: ast.expr) -> Fix | None:
     before, after = ("", "") if isinstance(steps, BINDING_TIGHTER) else ("(", ")")
     edits = Edit.around(context.module.span(steps), before, f"{after} // {name}.size()")
     return Fix("Divide the steps among the ranks", edits)
-
-
-def is_of_one(context: Context, number: ast.expr) -> bool:
-    """Whether a number is surely made without the number of ranks: of constants, what the script was started with, what it
-    reads, and what they are computed to."""
-    nodes = list(context.values.depends([number], _LIMIT))
-    if len(nodes) >= _LIMIT or context.facts.horovod.depends_on(number, "size", "local_size"):
-        return False
-    return all(not isinstance(n, ast.Call) or _is_seen(context, n) for n in nodes) and all(
-        b.kind != "parameter" or context.values.passed(b)
-        for n in nodes
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        for b in context.scopes.reaching(n)
-    )
-
-
-def _is_seen(context: Context, call: ast.Call) -> bool:
-    """Whether nothing unseen computes what a call gives: it is of Python, of the script, or of a library without ranks."""
-    if context.is_builtin(call.func, *_BUILTINS) or context.values.callee(call) is not None:
-        return True
-    func = call.func
-    while isinstance(func, ast.Attribute):  # a method is as seen as what it is called on
-        if isinstance(func.value, ast.Call) or context.names.of(func) is not None:
-            break
-        func = func.value
-    name = context.names.of(func) or ""
-    if name:
-        return name.startswith(_LIBRARIES) and not name.startswith("os.env")
-    return isinstance(call.func, ast.Attribute) and (
-        isinstance(func, ast.Attribute) or _is_local(context, func)
-    )
-
-
-def _is_local(context: Context, e: ast.expr) -> bool:
-    """Whether a name stands for what the script has made, so that where that comes from is asked for, too."""
-    bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
-    return bool(bound) and all(b.kind != "import" for b in bound)
 
 
 RESTRICTION = Restriction(

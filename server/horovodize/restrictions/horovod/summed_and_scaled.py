@@ -186,8 +186,18 @@ def _divides(context: Context) -> bool:
     return any(
         isinstance(n.op, ast.Div)
         and not isinstance(n.right, ast.JoinedStr)  # a path
-        and context.facts.horovod.depends_on(n.right, "size", limit=50)
+        and _grows_with_size(context, n.right)
         for n in context.syntax.every(ast.BinOp)
+    )
+
+
+def _grows_with_size(context: Context, e: ast.expr) -> bool:
+    """Whether the number of ranks is in a value, and not only as what others are divided by, as the steps of a warm-up."""
+    calls = [n for n in context.values.depends([e], 50) if context.facts.horovod.is_call(n, "size")]
+    around = [context.syntax.parent.get(c) for c in calls]
+    return any(
+        not (isinstance(a, ast.BinOp) and isinstance(a.op, (ast.Div, ast.FloorDiv)) and a.right is c)
+        for a, c in zip(around, calls, strict=True)
     )
 
 

@@ -234,7 +234,7 @@ def find(context: Context) -> Iterator[Violation]:
     if use.calls("join"):
         return
     for site, data, reasons in counted(context) if use.calls("rank") else ():
-        if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
+        if not use.runs(site) or context.facts.rank_tests.is_guarded_everywhere(site):
             continue
         dealt = next((d for reason in reasons if (d := dealt_at(context, reason, data)) is not None), None)
         if dealt is None or is_cut(context, dealt):

@@ -1,0 +1,69 @@
+"""The rates that runs of a session are fed: `session.run(train, {rate: 0.01})`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from horovodize.facts.horovod_use import rates_of
+from horovodize.summary.module import Module
+from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import argument
+
+_ASSIGNING = ("tensorflow.compat.v1.assign", "tensorflow.assign")
+
+
+class FedRates:
+    """Those of one module."""
+
+    def __init__(self, module: Module, sites: Sites) -> None:
+        self.module, self.sites = module, sites
+
+    @cached_property
+    def all(self) -> list[tuple[ast.Call, ast.expr, ast.Call]]:
+        """The runs, the rates that each is fed, and the placeholders that take these."""
+        found = list[tuple[ast.Call, ast.expr, ast.Call]]()
+        taken = self._placeholders if self.sites.builds_graph else set()
+        for run in self.sites.graph.all_runs if taken else ():
+            given = argument(run, "feed_dict", 1)
+            for o in self.module.values.origins(given) if given is not None else ():
+                if isinstance(o.node, ast.Dict) and not o.path:
+                    for key, value in zip(o.node.keys, o.node.values, strict=True):
+                        made = taken & set(self.module.values.calls(key)) if key is not None else set()
+                        found += [(run, value, placeholder) for placeholder in made]
+        return found
+
+    def of(self, run: ast.Call) -> list[ast.expr]:
+        """The rates that a run is fed."""
+        return [value for fed, value, _ in self.all if fed is run]
+
+    def given_for(self, rate: ast.expr) -> list[ast.expr]:
+        """What is fed for the rate of an optimizer, if that is a placeholder, or a variable that is set to one."""
+        made = set(self._behind(rate))
+        return [value for _, value, placeholder in self.all if placeholder in made]
+
+    @cached_property
+    def _placeholders(self) -> set[ast.Call]:
+        rates = (r for c in self.module.syntax.calls if self.module.is_optimizer(c) for r in rates_of(c))
+        return {c for rate in rates for c in self._behind(rate)}
+
+    def _behind(self, rate: ast.expr) -> Iterator[ast.Call]:
+        made = self.module.values.calls(rate)
+        yield from filter(self._is_placeholder, made)
+        variables = {c for c in made if self.module.names.last(c.func) in ("Variable", "get_variable")}
+        for call in self.module.syntax.calls if variables else ():
+            target, value = self._assigned(call)
+            if target is not None and value is not None and variables & set(self.module.values.calls(target)):
+                yield from filter(self._is_placeholder, self.module.values.calls(value))
+
+    def _assigned(self, call: ast.Call) -> tuple[ast.expr | None, ast.expr | None]:
+        """What a call assigns to, and what."""
+        if self.module.names.of(call.func) in _ASSIGNING:
+            return argument(call, "ref", 0), argument(call, "value", 1)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "assign" and len(call.args) == 1:
+            return call.func.value, call.args[0]
+        return None, None
+
+    def _is_placeholder(self, call: ast.Call) -> bool:
+        return self.module.names.last(call.func).startswith("placeholder")

@@ -1,0 +1,63 @@
+"""What decisions ask for, as it is written: a metric of validation, whether a file is there, a model's answer."""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import WHETHER_THERE, Source
+
+_ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
+_LATEST = ("latest_checkpoint", "get_checkpoint_state")
+
+
+def is_of_validation(e: ast.expr) -> bool:
+    """Whether a metric is named that ranks with the same weights and the same rows for validation have alike."""
+    texts = [n.value for n in ast.walk(e) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return any(text.startswith("val") for text in texts)
+
+
+def says_whether_there(reason: object) -> bool:
+    return isinstance(reason, Varies) and reason.kind is Source.FILES and asks_whether_there(reason.where)
+
+
+def asks_whether_there(node: ast.AST) -> bool:
+    """`os.path.exists(path)`, `tf.train.latest_checkpoint(folder)`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == _LATEST[0]
+    asked = node.func if isinstance(node, ast.Call) else None
+    last = asked.attr if isinstance(asked, ast.Attribute) else asked.id if isinstance(asked, ast.Name) else ""
+    return last in WHETHER_THERE or last in _LATEST
+
+
+def is_none(e: ast.expr) -> bool:
+    return isinstance(e, ast.Constant) and e.value is None
+
+
+def divides(statement: ast.AST) -> bool:
+    """`total /= len(rows)`: what is divided by a number of rows is none."""
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div)
+
+
+def taken_of(fetches: ast.expr, path: tuple[int | str, ...]) -> ast.expr:
+    """What is taken of the things that are fetched together: `_, value = session.run([train, loss])`."""
+    for at in path:
+        if not isinstance(fetches, (ast.List, ast.Tuple)) or not isinstance(at, int):
+            break
+        if not 0 <= at < len(fetches.elts) or any(isinstance(e, ast.Starred) for e in fetches.elts):
+            break
+        fetches = fetches.elts[at]
+    return fetches
+
+
+def asks_model(call: ast.AST) -> bool:
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _ASKING
+
+
+def all_given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(k.value for k in call.keywords)]
+
+
+def given_to_model(call: ast.Call) -> list[ast.expr]:
+    """What a model is asked with, but for how much it prints meanwhile."""
+    return [*call.args, *(k.value for k in call.keywords if k.arg != "verbose")]

@@ -1,0 +1,62 @@
+"""Train ops of a graph that average nothing (a part of HVD304)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.mending import horovod, wrapped
+from horovodize.restrictions.horovod.own_gradients import (
+    applies_plain,
+    may_be_handed_on,
+)
+from horovodize.restrictions.horovod.plain_optimizers import is_plain
+from horovodize.restrictions.restriction import Restriction
+from horovodize.restrictions.violation import Fix, Violation
+
+
+def wrap(context: Context, optimizer: ast.expr, name: str | None) -> Fix | None:
+    """Wraps an optimizer where it is given, unless that is a name of one."""
+    if isinstance(optimizer, ast.Constant):
+        return None
+    edits = wrapped(context, optimizer, "DistributedOptimizer", name)
+    return Fix("Average its gradients", edits) if edits else None
+
+
+def _applies(context: Context, restriction: Restriction, call: ast.Call) -> Iterator[Violation]:
+    """A graph's train op of gradients that nothing has averaged."""
+    if not context.sites.builds_graph or not (
+        context.facts.horovod.runs(call) or may_be_handed_on(context, call)
+    ):
+        return
+    why = applies_plain(context, call)
+    if why and not context.facts.rank_tests.may_be_guarded(call):
+        yield restriction.at(
+            context,
+            call,
+            f"each rank applies gradients of its own with this: {why}; take them from the `compute_gradients` of a "
+            "`hvd.DistributedOptimizer`",
+        )
+
+
+def minimizes(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    use = context.facts.horovod
+    for call in context.sites.graph_minimizes:
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        if call.func.attr == "apply_gradients":
+            yield from _applies(context, restriction, call)
+        if call.func.attr != "minimize":
+            continue
+        if not is_plain(context, call.func.value) or not (use.runs(call) or may_be_handed_on(context, call)):
+            continue
+        if context.facts.rank_tests.may_be_guarded(call):
+            continue
+        yield restriction.at(
+            context,
+            call,
+            "each rank trains a model of its own with this: the optimizer averages nothing; wrap it in "
+            "`hvd.DistributedOptimizer(optimizer)`",
+            fixes=[wrap(context, call.func.value, horovod(context))],
+        )

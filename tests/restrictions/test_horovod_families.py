@@ -1,0 +1,536 @@
+"""Families of faults that were missed in blind rounds, each with what resembles it and is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.restrictions import check
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+TAPE = """\
+import os
+import random
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+"""
+
+
+def codes(text: str) -> set[str]:
+    return {v.code for v in check(summarize(Document(text, "train.py")))}
+
+
+# ---------------------------------------------------------------------- weights that aren't sent (HVD306)
+
+TWO = (
+    TAPE
+    + """\
+
+class Trainer:
+    def __init__(self):
+        self.one = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        self.two = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
+        self.slow = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        self.count = tf.Variable(0, trainable=False)
+        self.a = tf.keras.optimizers.SGD(0.01 * hvd.size())
+        self.b = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+    def step(self, x):
+        with tf.GradientTape(persistent=True) as tape:
+            first, second = tf.reduce_mean(self.one(x)), tf.reduce_mean(self.two(x))
+        tape = hvd.DistributedGradientTape(tape)
+        self.a.apply_gradients(zip(tape.gradient(first, self.one.trainable_variables), self.one.trainable_variables))
+        self.b.apply_gradients(zip(tape.gradient(second, self.two.trainable_variables), self.two.trainable_variables))
+        self.count.assign_add(1)
+        for slow, fast in zip(self.slow.weights, self.one.weights):
+            slow.assign(0.9 ** hvd.size() * slow + (1 - 0.9 ** hvd.size()) * fast)
+
+    def send(self):
+        hvd.broadcast_variables(self.one.variables, root_rank=0)
+        OTHER
+        hvd.broadcast_variables([self.count], root_rank=0)
+
+trainer = Trainer()
+trainer.send()
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(100 // hvd.size()):
+    trainer.step(x)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        ("pass", {"HVD306"}),
+        ("hvd.broadcast_variables(self.a.variables(), root_rank=0)", {"HVD306"}),
+        ("hvd.broadcast_variables(self.two.variables, root_rank=0)", set()),
+        ("hvd.broadcast_variables([*self.two.variables], root_rank=0)", set()),
+        ("self.two.set_weights(hvd.broadcast_object(self.two.get_weights()))", set()),
+        ('self.two.load_weights("two.h5")', set()),
+        ("restore_all(self)", set()),
+    ],
+)
+def test_one_of_two_networks_that_an_object_holds(other: str, found: set[str]) -> None:
+    assert codes(TWO.replace("OTHER", other)) == found
+
+
+COPIES = (
+    TAPE
+    + """\
+online = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+target = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+BEFORE
+for i in range(1000 // hvd.size()):
+    x = tf.constant(np.random.rand(8, 3), tf.float32)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((online(x) - ASKED(x)) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, online.trainable_variables), online.trainable_variables))
+    if TEST:
+        target.set_weights(online.get_weights())
+"""
+)
+SENT = "hvd.broadcast_variables(online.variables, root_rank=0)\ntarget.set_weights(online.get_weights())"
+
+
+@pytest.mark.parametrize(
+    ("before", "test", "asked", "found"),
+    [
+        ("", "i % 10 == 0", "target", {"HVD306"}),  # a copy within a rank makes ranks no more alike
+        (SENT, "i % 10 == 0", "target", set()),
+        (SENT, "random.random() < 0.1", "target", {"HVD333"}),
+        (SENT, "float(loss) < 0.1", "target", {"HVD333"}),
+        (SENT, "float(hvd.allreduce(loss)) < 0.1", "target", set()),
+        (SENT, "random.random() < 0.1", "online", set()),  # nothing learns from it
+        (
+            "target.set_weights(online.get_weights())\nonline.load_weights('start.h5')",
+            "i % 10 == 0",
+            "target",
+            set(),
+        ),
+    ],
+)
+def test_copies_of_a_network_that_says_what_is_learned(
+    before: str, test: str, asked: str, found: set[str]
+) -> None:
+    text = COPIES.replace("BEFORE", before).replace("TEST", test).replace("ASKED", asked)
+    assert codes(text) & {"HVD306", "HVD333"} == found
+
+
+# ---------------------------------------------------------------------- sessions that train by a test
+
+SESSION = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+rows, valid = load()
+rows = rows[SHARE]
+x = tf.placeholder(tf.float32, [None, 3])
+new_rate = tf.placeholder(tf.float32, [])
+rate = tf.Variable(0.0, trainable=False)
+set_rate = tf.assign(rate, new_rate)
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train_op = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(rate)).minimize(loss)
+
+def run_epoch(session, rows, train=False):
+    total, count = 0.0, 0
+    for i in range(len(rows) // 8):
+        fetches = {"loss": loss}
+        if train:
+            fetches["op"] = train_op
+        got = session.run(fetches, {x: rows[8 * i:8 * i + 8]})
+        total += got["loss"]
+        count += 1
+    return total / count
+
+with tf.Session(config=config) as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    now, previous = 0.1 * hvd.size(), 1e9
+    for epoch in range(10):
+        session.run(set_rate, {new_rate: now})
+        value = run_epoch(session, rows, train=True)
+        AFTER
+"""
+EVEN = "hvd.rank() * (len(rows) // hvd.size()):(hvd.rank() + 1) * (len(rows) // hvd.size())"
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        ("pass", set()),
+        ("if value > 20:\n            break", {"HVD331"}),
+        (
+            "if run_epoch(session, valid) > 20:\n            break",
+            set(),
+        ),  # the same rows, and the same weights
+        ("if run_epoch(session, rows) > 20:\n            break", {"HVD331"}),
+        ("if np.mean(hvd.allgather_object(value)) > 20:\n            break", set()),
+        ("if hvd.rank() == 0:\n            print(run_epoch(session, valid))", set()),
+        ("if hvd.rank() == 0:\n            print(run_epoch(session, valid, train=True))", {"HVD331"}),
+        ("if value > previous:\n            now *= 0.5\n        previous = value", {"HVD333"}),
+        ("if run_epoch(session, valid) > previous:\n            now *= 0.5", set()),
+        ("if epoch > 5:\n            now *= 0.5", set()),
+    ],
+)
+def test_a_session_that_trains_by_a_test(after: str, found: set[str]) -> None:
+    text = SESSION.replace("AFTER", after).replace("SHARE", EVEN)
+    assert codes(text) & {"HVD331", "HVD333", "HVD313"} == found
+
+
+def test_shares_of_which_some_have_a_row_more() -> None:
+    text = SESSION.replace("AFTER", "pass")
+    uneven = text.replace("rows = rows[SHARE]", "rows = np.array_split(rows, hvd.size())[hvd.rank()]")
+    assert "HVD323" in codes(uneven.replace("for i in range(len(rows) // 8):", "for i in range(len(rows)):"))
+    assert "HVD323" not in codes(text.replace("SHARE", EVEN))
+
+
+def test_a_rate_that_is_fed() -> None:
+    text = SESSION.replace("AFTER", "pass").replace("SHARE", EVEN)
+    assert "HVD308" in codes(text.replace("0.1 * hvd.size()", "0.1"))
+    assert "HVD308" not in codes(text)
+
+
+def test_a_train_op_that_is_passed_or_not() -> None:
+    text = SESSION.replace(
+        "AFTER", "if value > 20:\n            break\n        print(run_epoch(session, valid))"
+    )
+    text = (
+        text.replace("train=False", "op=None")
+        .replace("if train:", "if op is not None:")
+        .replace("SHARE", EVEN)
+    )
+    text = text.replace('fetches["op"] = train_op', 'fetches["op"] = op').replace("train=True", "op=model.op")
+    text = text.replace(
+        "train_op = hvd", "class Model:\n    op = None\nmodel = Model()\nmodel.op = train_op = hvd"
+    )
+    assert "HVD331" in codes(text)
+    assert "HVD331" not in codes(text.replace("value > 20", "epoch > 20"))
+
+
+# ---------------------------------------------------------------------- turns and steps that a rank decides
+
+TURNS = (
+    TAPE
+    + """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=model), "kept", 3)
+hvd.broadcast_variables(model.variables, root_rank=0)
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(100 // hvd.size()):
+    INSIDE
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("inside", "found"),
+    [
+        ("for _ in range(2 if float(tf.reduce_mean(step(x))) < 0.5 else 1):\n        step(x)", {"HVD331"}),
+        (
+            "n = 1\n    if float(step(x)) > 1:\n        n = 2\n    for _ in range(n):\n        step(x)",
+            {"HVD331"},
+        ),
+        ("n = 2 if random.random() < 0.5 else 1\n    for _ in range(n):\n        step(x)", {"HVD331"}),
+        ("n = 2 if optimizer.iterations < 50 else 1\n    for _ in range(n):\n        step(x)", set()),
+        ("n = 2 if float(hvd.allreduce(step(x))) > 1 else 1\n    for _ in range(n):\n        step(x)", set()),
+        ("if manager.latest_checkpoint:\n        hvd.allreduce(step(x))", {"HVD331"}),
+        ("if manager.latest_checkpoint:\n        print(step)\n    step(x)", set()),
+    ],
+)
+def test_turns_that_a_rank_decides(inside: str, found: set[str]) -> None:
+    assert codes(TURNS.replace("INSIDE", inside)) & {"HVD331", "HVD313"} == found
+
+
+OWN_STEP = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd_tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+class Model(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.dense(x)
+
+    def train_step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self(x) ** 2)
+        tape = hvd_tf.DistributedGradientTape(tape)
+        INSIDE
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        return {"loss": loss}
+
+model = Model()
+rate = tf.keras.optimizers.schedules.CosineDecay(0.01 * hvd.size(), STEPS)
+model.compile(tf.keras.optimizers.SGD(rate))
+rows = tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10)
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+model.fit(rows, steps_per_epoch=100 // hvd.size(), epochs=5, callbacks=callbacks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "steps", "found"),
+    [
+        ("pass", "500 // hvd.size()", set()),
+        ('if loss > 1e6:\n            return {"loss": loss}', "500 // hvd.size()", {"HVD331"}),
+        (
+            'if tf.random.uniform([]) > 0.5:\n            return {"loss": loss}',
+            "500 // hvd.size()",
+            {"HVD331"},
+        ),
+        ('if hvd_tf.allreduce(loss) > 1e6:\n            return {"loss": loss}', "500 // hvd.size()", set()),
+        ("pass", "500", {"HVD325"}),
+    ],
+)
+def test_a_step_of_a_models_own(inside: str, steps: str, found: set[str]) -> None:
+    assert codes(OWN_STEP.replace("INSIDE", inside).replace("STEPS", steps)) == found
+
+
+ELASTIC = """\
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+state = hvd.elastic.KerasState(model, batch=0, epoch=0)
+callbacks = [hvd.callbacks.MetricAverageCallback(), hvd.elastic.UpdateEpochStateCallback(state)]
+COMMIT
+
+@hvd.elastic.run
+def train(state):
+    model.fit(rows(), steps_per_epoch=100 // hvd.size(), callbacks=callbacks, epochs=10 - state.epoch)
+
+train(state)
+"""
+
+
+def test_commits_of_some_ranks() -> None:
+    commit = "callbacks.append(hvd.elastic.CommitStateCallback(state, batches=10))"
+    assert "HVD311" not in codes(ELASTIC.replace("COMMIT", commit))
+    assert "HVD311" in codes(ELASTIC.replace("COMMIT", f"if hvd.rank() == 0:\n    {commit}"))
+
+
+# ---------------------------------------------------------------------- what goes by the steps of a rank
+
+SCHEDULE = (
+    TAPE
+    + """\
+
+class Warm(tf.keras.optimizers.schedules.LearningRateSchedule):
+    def __init__(self, rate, warm, total):
+        super().__init__()
+        self.rate, self.warm, self.total = rate, warm, total
+
+    def __call__(self, step):
+        step = tf.cast(step, tf.float32)
+        up = self.rate * step / self.warm
+        down = self.rate * (self.total - step) / (self.total - self.warm)
+        return tf.where(step < self.warm, up, down) / SHAPE
+
+total = 1000 // hvd.size()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+slow = tf.keras.models.clone_model(model)
+optimizer = tf.keras.optimizers.SGD(Warm(0.01 * hvd.size(), WARM, total))
+hvd.broadcast_variables(model.variables, root_rank=0)
+decay = DECAY
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(total):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    EACH
+"""
+)
+AVERAGE = "for a, b in zip(slow.weights, model.weights):\n        a.assign(decay * a + (1 - decay) * b)"
+
+
+@pytest.mark.parametrize(
+    ("warm", "decay", "each", "found"),
+    [
+        ("100 // hvd.size()", "0.999 ** hvd.size()", AVERAGE, set()),
+        ("max(1, 100 // hvd.size())", "0.999 ** hvd.size()", "pass", set()),
+        ("100", "0.999", "pass", {"HVD325"}),
+        ("100 // hvd.size()", "0.999", AVERAGE, {"HVD325"}),
+        ("100 // hvd.size()", "0.999", "mean = decay * loss + (1 - decay) * loss", set()),
+        (
+            "100 // hvd.size()",
+            "0.999",
+            "slow.set_weights([decay * a + (1 - decay) * b for a, b in zip(slow.get_weights(), model.get_weights())])",
+            {"HVD325"},
+        ),
+    ],
+)
+def test_what_goes_by_the_steps_of_a_rank(warm: str, decay: str, each: str, found: set[str]) -> None:
+    text = (
+        SCHEDULE.replace("WARM", warm).replace("DECAY", decay).replace("EACH", each).replace("SHAPE", "1.0")
+    )
+    assert codes(text) == found
+
+
+# ---------------------------------------------------------------------- rows
+
+GENERATED = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+rows, labels = np.load("rows.npy"), np.load("labels.npy")
+
+def batches(seed):
+    draw = np.random.RandomState(seed)
+    while True:
+        at = draw.choice(len(rows), 32)
+        yield rows[at], labels[at]
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+model.fit(batches(SEED), steps_per_epoch=STEPS, epochs=5, callbacks=callbacks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "steps", "found"),
+    [
+        ("0", "100 // hvd.size()", {"HVD320"}),
+        ("hvd.rank()", "100 // hvd.size()", set()),
+        ("7 + 13 * hvd.rank()", "100 // hvd.size()", set()),
+        ("None", "100 // hvd.size()", set()),
+        ("hvd.rank()", "len(rows) // 32", {"HVD321"}),
+    ],
+)
+def test_a_generator_of_the_scripts_own(seed: str, steps: str, found: set[str]) -> None:
+    assert codes(GENERATED.replace("SEED", seed).replace("STEPS", steps)) == found
+
+
+FILES = """\
+import glob
+import os
+import pathlib
+import random
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from sklearn.model_selection import train_test_split
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+BEFORE
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+model.fit(read(files), steps_per_epoch=100 // hvd.size(), epochs=5, callbacks=callbacks)
+"""
+MINE = "files = files[hvd.rank()::hvd.size()]"
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        (f'files = glob.glob("*.npz")\n{MINE}', {"HVD319"}),
+        (f'files = [f for f in os.listdir("data")]\n{MINE}', {"HVD319"}),
+        (f'files = list(pathlib.Path("data").glob("*.npz"))\n{MINE}', {"HVD319"}),
+        (f'files = glob.glob("*.npz")\nfiles = files[:100]\n{MINE}', {"HVD319"}),
+        (f'files = sorted(glob.glob("*.npz"))\n{MINE}', set()),
+        (f'files = glob.glob("*.npz")\nfiles.sort()\n{MINE}', set()),
+        ('files = glob.glob("*.npz")', set()),
+        (
+            f'files = sorted(glob.glob("*.npz"))\nrandom.seed(3 + hvd.rank())\nrandom.shuffle(files)\n{MINE}',
+            {"HVD319"},
+        ),
+        (f'files = sorted(glob.glob("*.npz"))\nrandom.seed(3)\nrandom.shuffle(files)\n{MINE}', set()),
+        ('files, held = train_test_split(sorted(glob.glob("*.npz")))', {"HVD319"}),
+        ('files, held = train_test_split(sorted(glob.glob("*.npz")), random_state=1)', set()),
+        ('files, held = train_test_split(sorted(glob.glob("*.npz")), shuffle=False)', set()),
+        ('np.random.seed(1)\nfiles, held = train_test_split(sorted(glob.glob("*.npz")))', set()),
+        ("order = np.random.permutation(1000)\nfiles, held = order[:900], order[900:]", {"HVD319"}),
+        (
+            "np.random.seed(1)\norder = np.random.permutation(1000)\nfiles, held = order[:900], order[900:]",
+            set(),
+        ),
+        ("order = np.arange(1000)\nfiles, held = order[:900], order[900:]", set()),
+    ],
+)
+def test_orders_of_files_and_splits(before: str, found: set[str]) -> None:
+    assert codes(FILES.replace("BEFORE", before)) & {"HVD319"} == found
+
+
+# ---------------------------------------------------------------------- gradients that nothing averages
+
+BY_HAND = (
+    TAPE
+    + """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]
+
+def add(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    for s, g in zip(sums, tape.gradient(loss, model.trainable_variables)):
+        s.assign_add(g)
+    return loss
+
+def apply():
+    optimizer.apply_gradients(zip([GIVEN for s in sums], model.trainable_variables))
+    AFTER
+
+for i, x in enumerate(tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(100 // hvd.size())):
+    print(hvd.allreduce(add(x)))
+    if i % 2:
+        apply()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "after", "found"),
+    [
+        ("tf.identity(s)", "pass", {"HVD304"}),
+        ("hvd.allreduce(s)", "pass", set()),
+        ("hvd.allreduce(s, op=hvd.Sum)", "pass", {"HVD317"}),
+        ("s", "for v in model.variables:\n        v.assign(hvd.allreduce(v))", set()),  # weights are averaged
+    ],
+)
+def test_gradients_that_variables_add_up(given: str, after: str, found: set[str]) -> None:
+    assert codes(BY_HAND.replace("GIVEN", given).replace("AFTER", after)) & {"HVD304", "HVD317"} == found
