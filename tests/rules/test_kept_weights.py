@@ -84,3 +84,43 @@ def test_a_place_that_not_all_ranks_reach_is_asked_about() -> None:
     kept = "start = None\nif np.random.rand() < 0.5: start = model.get_weights()\n"
     plan = plan_of("import numpy as np\n" + program(kept, FOLDS))
     assert any("this keeps weights from before the first step" in c.doubt for c in plan.changes)
+
+
+OBJECT = """\
+class Slow:
+    def __init__(self, variables):
+        self.fast = list(variables)
+        self.slow = [{copied} for v in {listed}]
+
+    def move(self):
+        for i, v in enumerate(self.fast):
+            self.slow[i] = self.slow[i] + 0.5 * (v - self.slow[i])
+            v.assign(self.slow[i])
+
+
+"""
+MOVES = "for x in data:\n    step(x)\n    slow.move()\n"
+
+
+@pytest.mark.parametrize("copied", ["v.numpy()", "tf.identity(v)", "np.array(v)"])
+@pytest.mark.parametrize("listed", ["variables", "self.fast"])
+@pytest.mark.parametrize(
+    "made", ["slow = Slow(model.trainable_variables)\n", "slow = Slow(variables=model.weights)\n"]
+)
+def test_weights_that_an_object_is_handed_and_keeps(copied: str, listed: str, made: str) -> None:
+    kept = OBJECT.format(copied=copied, listed=listed) + made
+    assert SENT + made in apart(plan_of(program(kept, MOVES)).text)
+
+
+@pytest.mark.parametrize(
+    ("copied", "made"),
+    [
+        # near misses: their shapes alone; the variables of a model that no step trains; no copies
+        ("np.zeros(v.shape)", "slow = Slow(model.trainable_variables)\n"),
+        ("v", "slow = Slow(model.trainable_variables)\n"),
+        ("v.numpy()", "slow = Slow(other.trainable_variables)\n"),
+    ],
+)
+def test_what_an_object_is_handed_and_does_not_keep(copied: str, made: str) -> None:
+    kept = OBJECT.format(copied=copied, listed="variables") + made
+    assert SENT + made not in apart(plan_of(program(kept, MOVES)).text)

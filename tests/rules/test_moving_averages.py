@@ -726,3 +726,42 @@ def test_an_average_that_is_kept_layer_by_layer(around: str, before: str, after:
     plan = plan_of(HEAD + around.format(before))
     assert f"        {after}\n" in plan.text
     assert bool(changes(plan, "G7")) is (before != after)
+
+
+KEYED = """\
+class Average:
+    def __init__(self, variables):
+        self.watched = variables
+        self.shadow = {{v.name: tf.Variable(v) for v in variables}}
+
+    def move(self, loss):
+        for v in self.watched:
+            kept = self.shadow[v.name]
+            {}
+
+
+average = Average(model.trainable_variables)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "kept.assign(0.9 * kept + 0.1 * v)",
+            "kept.assign(0.9 ** hvd.size() * kept + (1 - 0.9 ** hvd.size()) * v)",
+        ),
+        (
+            "self.shadow[v.name].assign_sub(0.1 * (self.shadow[v.name] - v))",
+            "self.shadow[v.name].assign_sub((1 - (1 - 0.1) ** hvd.size()) * (self.shadow[v.name] - v))",
+        ),
+        # near misses: a copy; what no weight is mixed with; a sum
+        ("kept.assign(v)", "kept.assign(v)"),
+        ("kept.assign(0.9 * kept + 0.1 * loss)", "kept.assign(0.9 * kept + 0.1 * loss)"),
+        ("kept.assign(kept + v)", "kept.assign(kept + v)"),
+    ],
+)
+def test_averages_in_a_dictionary_of_an_object(before: str, after: str) -> None:
+    plan = plan_of(HEAD + KEYED.format(before) + LOOP + "    average.move(loss)\n")
+    assert f"            {after}\n" in plan.text
+    assert bool(changes(plan, "G7")) is (before != after)

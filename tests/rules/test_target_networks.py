@@ -106,6 +106,40 @@ def test_what_a_function_blends() -> None:
     assert copies(program(TARGET + blend, loop=loop)) == ["target.variables"]
 
 
+KEEPER = """\
+class Slow:
+    def __init__(self, variables):
+        self.fast = {fast}
+        self.slow = [tf.Variable(v) for v in variables]
+
+    def move(self):
+        for s, f in zip(self.slow, self.fast):
+            s.assign({mixed})
+            f.assign(s)
+
+
+slow = Slow(model.trainable_variables)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fast", "mixed", "sent"),
+    [
+        ("variables", "s + 0.5 * (f - s)", True),
+        ("list(variables)", "0.5 * s + 0.5 * f", True),
+        ("model.trainable_variables + model.weights", "0.5 * s + 0.5 * f", True),
+        # near misses: nothing but the shape of the weights; what isn't the model's
+        ("variables", "tf.zeros_like(f)", False),
+        ("[tf.Variable(0.0)]", "0.5 * s + 0.5 * f", False),
+    ],
+)
+def test_what_an_object_blends_that_was_handed_variables(fast: str, mixed: str, sent: bool) -> None:
+    """The slow weights of Lookahead: the ranks' models would part with the first of its moves."""
+    loop = LOOP + "    slow.move()\n"
+    text = plan_of(program(KEEPER.format(fast=fast, mixed=mixed), loop=loop)).text
+    assert ("*opt.variables(), *slow.slow], root_rank=0)" in text) is sent
+
+
 def test_an_agent_that_keeps_both() -> None:
     source = """\
     import tensorflow as tf

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.step_state import OF_MODEL
-from horovodize.rules.target_networks import blended, losses_of
+from horovodize.rules.target_networks import blended, losses_of, of_models
 from horovodize.summary.express_in_caller import outwards
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 
@@ -34,9 +34,7 @@ def begin_alike(draft: Draft) -> None:
     if draft.in_graph or keras_session.is_wanted(draft) or not loops:
         return
     sent = {ast.unparse(copy) for copy, _ in blended(draft)}  # with the model
-    kept = [
-        (s, e, base) for s, e in _kept(draft, loops) if (base := _taken_of(draft, e, s, sent)) is not None
-    ]
+    kept = [(at, e, base) for s, e in _kept(draft, loops) for at, base in _taken_of(draft, e, s, sent)]
     read = _trained_with(draft, loops) if kept else set()
     for statement, value, base in kept:
         if value not in read or not draft.once(f"kept weights of {ast.unparse(base)}", statement):
@@ -67,12 +65,26 @@ def _kept(draft: Draft, loops: set[Loop]) -> Iterator[tuple[ast.stmt, ast.expr]]
             yield statement, value
 
 
-def _taken_of(draft: Draft, value: ast.expr, statement: ast.stmt, sent: set[str]) -> ast.expr | None:
-    """The trained model of which a value holds the weights as they are at that time. `sent`: the copies, as they are written,
-    that are broadcast with the model."""
+def _taken_of(
+    draft: Draft, value: ast.expr, statement: ast.stmt, sent: set[str]
+) -> list[tuple[ast.stmt, ast.expr]]:
+    """(before which statement it must be sent, the trained model) of which a value holds the weights as they are at that time.
+    `sent`: the copies, as they are written, that are broadcast with the model."""
     if any(ast.unparse(n) in sent for n in ast.walk(statement) if isinstance(n, (ast.Name, ast.Attribute))):
-        return None
-    return _weights_in(draft, value) or next(_weights_given_back(draft, value), None)
+        return []
+    base = _weights_in(draft, value) or next(_weights_given_back(draft, value), None)
+    return [(statement, base)] if base is not None else list(_weights_handed(draft, value))
+
+
+def _weights_handed(draft: Draft, value: ast.expr) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """The same of weights that a function is handed as a list: where that is read, `Lookahead(model.trainable_variables)`."""
+    for n in ast.walk(value):
+        listed = n.iter if isinstance(n, ast.comprehension) else None
+        if not isinstance(listed, (ast.Name, ast.Attribute)) or not _are_copied(draft, value, listed):
+            continue
+        for made in of_models(draft, listed):
+            if _is_trained(draft, made.value):
+                yield draft.syntax.statement(made), made.value
 
 
 def _weights_given_back(draft: Draft, value: ast.expr) -> Iterator[ast.expr]:
@@ -95,13 +107,18 @@ def _weights_in(draft: Draft, value: ast.expr) -> ast.expr | None:
             continue
         called = draft.syntax.parent.get(n)
         whole = n.attr == "get_weights" and isinstance(called, ast.Call) and called.func is n
-        each = n.attr in OF_MODEL and any(_is_read(draft, c, n) for c in ast.walk(value))
+        each = n.attr in OF_MODEL and _are_copied(draft, value, n)
         if (whole or each) and _is_trained(draft, n.value):
             return n.value
     return None
 
 
-def _is_read(draft: Draft, e: ast.AST, variables: ast.Attribute) -> bool:
+def _are_copied(draft: Draft, value: ast.expr, variables: ast.Name | ast.Attribute) -> bool:
+    """Whether a value holds what each of some variables is at that time."""
+    return any(_is_read(draft, c, variables) for c in ast.walk(value))
+
+
+def _is_read(draft: Draft, e: ast.AST, variables: ast.Name | ast.Attribute) -> bool:
     """`[v.numpy() for v in model.variables]`, `{v.name: tf.identity(v) for …}`, `list(map(tf.identity, model.variables))`"""
     if isinstance(e, ast.Call) and draft.names.last(e.func) == "map" and variables in e.args:
         return True

@@ -46,6 +46,7 @@ _WEIGHTLESS = re.compile(
     r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot"
     r"|StringLookup|IntegerLookup|TextVectorization|Normalization|Discretization|CategoryEncoding|Hashing|HashedCrossing)$"
 )
+_OF_SHAPE = ("zeros_like", "ones_like", "shape", "rank", "size")
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
 
@@ -149,11 +150,23 @@ def blended(draft: Draft) -> Iterator[Copy]:
         loop = next(around, None)
         pairs = zipped(draft, loop) if loop is not None and isinstance(call.func.value, ast.Name) else {}
         copy = pairs.get(ast.unparse(call.func.value))
-        read = {n.id for arg in call.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
+        read = {name for arg in call.args for name in _read_by_value(draft, arg)}
         if copy is not None and any(
             pairs[name] is not copy and _is_of_model(draft, pairs[name], call) for name in read & pairs.keys()
         ):
             yield copy, call
+
+
+def _read_by_value(draft: Draft, e: ast.AST) -> Iterator[str]:
+    """The names whose values an expression is made of, and not only their shape: of `zeros_like(v) + w` `w`."""
+    if isinstance(e, ast.Call) and draft.names.last(e.func) in _OF_SHAPE:
+        return
+    if isinstance(e, ast.Attribute) and e.attr in ("shape", "dtype"):
+        return
+    if isinstance(e, ast.Name):
+        yield e.id
+    for part in ast.iter_child_nodes(e):
+        yield from _read_by_value(draft, part)
 
 
 def zipped(draft: Draft, loop: Loop | ast.ListComp) -> dict[str, ast.expr]:
@@ -174,15 +187,34 @@ def _zips(e: ast.AST, draft: Draft) -> TypeGuard[ast.Call]:
 
 
 def _is_of_model(draft: Draft, e: ast.expr, site: ast.AST) -> bool:
-    """Whether an expression stands for a model's variables, of a parameter: wherever it is called."""
+    """Whether an expression stands for a model's variables, of a parameter: wherever it is called. An object may keep what it
+    was handed, `self.fast = list(variables)`."""
+    if isinstance(e, ast.Attribute) and e.attr in OF_MODEL:
+        return True
+    if any(True for _ in of_models(draft, e)):
+        return True
     if isinstance(e, ast.Attribute):
-        return e.attr in OF_MODEL
+        return False
     if isinstance(e, ast.BinOp):  # the variables of several models
         return isinstance(e.op, ast.Add) and all(
             _is_of_model(draft, part, site) for part in (e.left, e.right)
         )
     given = [lift(draft.module, e, way, 1) for way in draft.drive.ways(site) if len(way) > 1]
     return bool(given) and all(isinstance(g, ast.Attribute) and g.attr in OF_MODEL for g in given)
+
+
+def of_models(draft: Draft, e: ast.expr, depth: int = 3) -> Iterator[ast.Attribute]:
+    """Where models are asked for the variables that a name or a field stands for, whoever was handed them:
+    `model.trainable_variables`, of that `list(variables)`."""
+    for made in made_of(draft, e):
+        copied = isinstance(made, ast.Call) and draft.names.last(made.func) in ("list", "tuple")
+        value = made.args[0] if isinstance(made, ast.Call) and copied and made.args else made
+        if isinstance(value, (ast.Name, ast.Attribute)) and value is not made and depth:
+            yield from of_models(draft, value, depth - 1)
+        parts = [value.left, value.right] if isinstance(value, ast.BinOp) else [value]
+        asked = [n for n in parts if isinstance(n, ast.Attribute) and n.attr in OF_MODEL]
+        if len(asked) == len(parts):  # of several models: `encoder.variables + decoder.variables`
+            yield from asked
 
 
 # ---------------------------------------------------------------------- what no step trains
