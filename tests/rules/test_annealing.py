@@ -600,3 +600,43 @@ def test_a_number_that_is_written_into_a_memory_fills_none() -> None:
     assert (
         "problems(16, length(step * hvd.size()))" in plan_of(source.format("problems(16, length(step))")).text
     )
+
+
+SHIFTED = "def weight(k):\n    {computed}\nfor epoch in range(9):\n    for x, y in ds:\n"
+SHIFTED += "        train_step(x, y, {given})\n        count += 1\n"
+
+
+@pytest.mark.parametrize(
+    ("computed", "given"),
+    [
+        ("return min(1.0, k / 50)", "weight(count - 10)"),
+        ("return 1 / (1 + math.exp(-0.1 * (k - 50)))", "weight(count - 10)"),
+        ("return k / 50 if k > 0 else 0.0", "weight(max(0, count - 10))"),
+        ("return (k % 20) / 20", "weight(count - 10)"),
+        ("return at(k)\ndef at(k):\n    return k / 50", "weight(tf.maximum(count - 10, 0))"),
+        # handed the count itself by another call: told there, too
+        ("return min(1.0, k / 50)", "weight(count) + weight(count - 10)"),
+    ],
+)
+def test_a_function_that_is_handed_what_is_made_of_a_count(computed: str, given: str) -> None:
+    head = HEAD[: HEAD.index("for epoch")]
+    text = plan_of(head + SHIFTED.format(computed=computed, given=given)).text
+    told = given.replace("count", ALL)
+    assert f"train_step(x, y, {told})" in text
+    assert "k * hvd.size()" not in text
+
+
+@pytest.mark.parametrize(
+    ("computed", "given", "told"),
+    [
+        # near misses: told where it is computed; no formula at all; what it counts is no step
+        ("return k / 50", "weight(count)", "return k * hvd.size() / 50"),
+        ("return len(str(k))", "weight(count - 10)", "weight(count - 10)"),
+        ("return min(1.0, k / 50)", "weight(epoch - 2)", "weight(epoch - 2)"),
+    ],
+)
+def test_a_function_that_is_not_told_by_the_call(computed: str, given: str, told: str) -> None:
+    head = HEAD[: HEAD.index("for epoch")]
+    text = plan_of(head + SHIFTED.format(computed=computed, given=given)).text
+    assert told in text
+    assert f"weight({ALL}" not in text

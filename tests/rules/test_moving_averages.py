@@ -765,3 +765,36 @@ def test_averages_in_a_dictionary_of_an_object(before: str, after: str) -> None:
     plan = plan_of(HEAD + KEYED.format(before) + LOOP + "    average.move(loss)\n")
     assert f"            {after}\n" in plan.text
     assert bool(changes(plan, "G7")) is (before != after)
+
+
+STORED = """\
+saved = tf.train.Checkpoint(model=model, step=tf.Variable(0))
+saved.restore(tf.train.latest_checkpoint("saved"))
+"""
+NOT_RAISED, RAISED = (
+    "s.assign(0.9 * s + 0.1 * w)",
+    "s.assign(0.9 ** hvd.size() * s + (1 - 0.9 ** hvd.size()) * w)",
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "arm", "mixed"),
+    [
+        ("if int(saved.step) > 20:", "body", RAISED),
+        ("if int(saved.step) <= 20:", "orelse", RAISED),
+        ("if int(saved.step) == 20:", "orelse", RAISED),
+        ("if i == 20:", "orelse", RAISED),
+        # near misses: at one step only, or every so many
+        ("if int(saved.step) == 20:", "body", NOT_RAISED),
+        ("if i == 20:", "body", NOT_RAISED),
+        ("if int(saved.step) % 20 == 0:", "body", NOT_RAISED),
+        ("if i % 20 != 0:", "orelse", NOT_RAISED),
+    ],
+)
+def test_averages_that_begin_later(test: str, arm: str, mixed: str) -> None:
+    """A count that a checkpoint keeps goes on by the steps of all ranks."""
+    pairs = textwrap.indent(PAIRS.format(NOT_RAISED), "    ")
+    other = "    else:\n" if arm == "orelse" else ""
+    body = ("        pass\n" if other else "") + other + pairs
+    source = HEAD + STORED + LOOP + f"    saved.step.assign_add(1)\n    {test}\n{body}"
+    assert f"            {mixed}\n" in plan_of(source).text

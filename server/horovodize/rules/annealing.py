@@ -244,7 +244,9 @@ def tell(
         if mean is not None:
             running_means.ask(draft, mean, rule)
         elif counted.of(draft, read) is not None and (
-            _is_in_formula(draft, read) or number_tables.is_looked_up(draft, read)
+            _is_in_formula(draft, read)
+            or number_tables.is_looked_up(draft, read)
+            or _is_computed_with(draft, read)
         ):
             tell_all(draft, read, rule)
 
@@ -330,6 +332,15 @@ def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
     around = _around(draft, read)
     is_formula = any(isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA) for a in around)
     return not _is_of_a_share(draft, read) and (is_formula or any(_is_real(draft, a) for a in around))
+
+
+def _is_computed_with(draft: Draft, read: ast.expr) -> bool:
+    """Whether a function that is handed what is made of a count, `weight(step - warm_up)`, computes with that, and can't be
+    seen to read a count of steps itself: it is told by the call."""
+    uses = list(handed_numbers.uses(draft, read)) if not _is_of_a_share(draft, read) else []
+    if any(counted.of(draft, use) is not None or handed_numbers.is_adapted(draft, use) for use in uses):
+        return False
+    return any(_is_in_formula(draft, use) or number_tables.is_looked_up(draft, use) for use in uses)
 
 
 def _is_of_a_share(draft: Draft, read: ast.expr) -> bool:

@@ -272,10 +272,24 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
     if found[1] and not all(is_fit_divided(draft, f) for f in feeding(draft).fits):
         return False
     places = [f.node for way in draft.drive.ways(site) for f in way]
-    tests = [t.test for place in places for t, _ in draft.syntax.conditions(place)]
+    under = [pair for place in places for pair in draft.syntax.conditions(place)]
+    tests = [t.test for t, arm in under if arm == "body" or not _is_now_and_then(draft, t.test)]
     tests += [t.test for place in places for t in draft.facts.occasions.skipped_by(place, found[0])]
     own = ast.unparse(kept) if kept is not None else ""
     return all(_is_flag(draft, test, own) or _is_ratio(draft, test) for test in tests)
+
+
+def _is_now_and_then(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test holds at one step only, `step == 20`: beside it, something happens with each step."""
+    test = named_tests.behind(draft, test)
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return any(_count(draft, side) is not None for side in (test.left, test.comparators[0]))
+
+
+def _count(draft: Draft, e: ast.expr) -> Counter | None:
+    """The counter of steps, of a rank or of all ranks, that an expression gives."""
+    return of(draft, e) or all_of(draft, e)
 
 
 def _is_ratio(draft: Draft, test: ast.expr) -> bool:
@@ -300,13 +314,13 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
         return True
     if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
         sides = [test.left, *test.comparators]
-        counts = [c for side in sides if (c := of(draft, side)) is not None]
+        counts = [c for side in sides if (c := _count(draft, side)) is not None]
         if counts:
             return not any(_begins_again(draft, c) for c in counts) and all(
-                of(draft, side) is not None or _is_flag(draft, side, kept) for side in sides
+                _count(draft, side) is not None or _is_flag(draft, side, kept) for side in sides
             )
     if isinstance(test, ast.Compare) and any(isinstance(op, (ast.Eq, ast.In)) for op in test.ops):
-        if any(of(draft, side) is not None for side in (test.left, *test.comparators)):
+        if any(_count(draft, side) is not None for side in (test.left, *test.comparators)):
             return False  # at one step, or at a few
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.Compare)
     parts = [n for n in ast.walk(test) if isinstance(n, ast.expr)]

@@ -13,6 +13,7 @@ from horovodize.rules.decisions import Counted, Divided, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import CALLABLES
 
+_NUMBERS = frozenset("max min maximum minimum clip clip_by_value int float abs round cast constant".split())
 _DEPTH = 6  # functions that hand a number on to each other
 
 
@@ -86,8 +87,10 @@ def _reads(draft: Draft, parameter: ast.arg) -> Iterator[ast.Name]:
 
 
 def _parameters(draft: Draft, read: ast.expr) -> Iterator[ast.arg]:
-    """The parameters of functions of the program that a value is given for, in the innermost call around it."""
-    call = next((a for a in draft.syntax.ancestors(read) if isinstance(a, (ast.Call, ast.stmt))), None)
+    """The parameters of functions of the program that a value is given for, in the innermost call around it, but those that
+    make a number of it: `weight(max(0, step - warm_up))`."""
+    around = (a for a in draft.syntax.ancestors(read) if isinstance(a, (ast.Call, ast.stmt)))
+    call = next((a for a in around if not _gives_number(draft, a)), None)
     if not isinstance(call, ast.Call):
         return
     for function in draft.values.graph.runs(call):
@@ -99,6 +102,12 @@ def _parameters(draft: Draft, read: ast.expr) -> Iterator[ast.arg]:
             given = [e for b in bound if b.anchor is parameter for e in draft.values.passed(b)]
             if any(e is read or draft.syntax.inside(read, e) for e in given):
                 yield parameter
+
+
+def _gives_number(draft: Draft, call: ast.AST) -> bool:
+    """`max(0, step)`, `tf.cast(step, tf.float32)`, of libraries"""
+    is_one = isinstance(call, ast.Call) and draft.names.last(call.func) in _NUMBERS
+    return is_one and isinstance(call, ast.Call) and not draft.values.graph.runs(call)
 
 
 __all__ = ["is_adapted", "is_told_inside", "other_calls", "uses"]
