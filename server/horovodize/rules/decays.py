@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from horovodize.facts import record_tuples
 from horovodize.facts.cursors import cursors_of
-from horovodize.rules import counted, number_settings, record_settings
+from horovodize.rules import counted, number_settings, record_settings, shared_sums
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.graph_gradients import is_gradient
@@ -78,6 +78,8 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
     for setting in (*([own] if own is not None else []), *_on_the_way(draft, number, rule)):
         if draft.was(setting.place, Strided) or _selects(draft, setting) or _is_graph_count(draft, setting):
             continue  # counts the steps, or the rows, of all ranks, or says where they are; or is told where it is read
+        if shared_sums.is_of_all(draft, setting.value):
+            continue
         if record_settings.only_counts(draft, number, setting.place, setting.value):
             continue
         parts = _parts(draft, setting)

@@ -71,6 +71,7 @@ from horovodize.rules import (
     remainders,
     restored_iterations,
     scales,
+    shared_sums,
     steps_or_none,
     steps_taken_back,
     strides,
@@ -116,6 +117,7 @@ def apply(draft: Draft) -> None:
     if not is_wanted:
         uncounted.ask(draft, epochs)
         return
+    shared_sums.apply(draft, asks=True)
     epoch_counts.apply(draft)
     lengths_beside_counts.tell(draft, "G5")
     annealing.tell_chances(draft)

@@ -253,6 +253,12 @@ HELPERS = {
         f"    mean = {HVD}.allreduce({{tf}}.convert_to_tensor(value, dtype_hint={{tf}}.float64))",
         "    return mean if {tf}.is_tensor(value) else mean.numpy()",
     ),
+    "sum_over_ranks": (
+        "def {name}(value):",
+        '    """The sum of a number over all ranks."""',
+        f"    total = {HVD}.allreduce({{tf}}.convert_to_tensor(value), op={HVD}.Sum)",
+        "    return total if {tf}.is_tensor(value) else total.numpy().item()",
+    ),
     "stops_together": (
         "def {name}(callback, hook):",
         '    """A callback: when it stops training on one rank, all of them stop."""',

@@ -21,6 +21,7 @@ from horovodize.rules import (
     rate_changes_in_loops,
     reached_together,
     resume,
+    shared_sums,
     threads,
     told_metrics,
 )
@@ -56,6 +57,7 @@ def keep_in_step(draft: Draft) -> None:
     sites = _sites(draft)
     threads.refuse(draft, sites)
     own_trainings.refuse(draft)
+    shared_sums.apply(draft, asks=False)
     agree_on_values(draft, [frame for site in sites for way in draft.drive.ways(site) for frame in way])
     seen: set[Loop] = set()
     for site in sites:

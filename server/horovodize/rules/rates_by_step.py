@@ -25,6 +25,7 @@ from horovodize.rules import (
     measured,
     named_tests,
     own_means,
+    shared_sums,
     tables_by_step,
 )
 from horovodize.rules.decisions import OfAll, Strided
@@ -66,7 +67,8 @@ def follow(draft: Draft, setting: ast.AST, rate: ast.expr, own: Setting | None =
         if last_batches.may_be_more(draft, of_all[0]) and _may_go_beyond(draft, of_all[0], False):
             draft.note("C5", of_all[0], _BEYOND)
         return
-    if any(draft.was(n, OfAll) for n in draft.values.depends([rate], _LIMIT)):
+    made_of = draft.values.depends([rate], _LIMIT)
+    if any(draft.was(n, OfAll) or shared_sums.is_of_all(draft, n) for n in made_of):
         return
     if any(True for _ in places(draft, rate, lambda n: _may_count(draft, n))):
         if draft.once("asked rate", rate):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.kept import INFINITE
 from horovodize.facts.sources import Source
-from horovodize.rules import counted
+from horovodize.rules import counted, shared_sums
 from horovodize.rules.decisions import Amount, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.shares import counts_a_share, feeding
@@ -231,8 +231,8 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
     """Whether what is added is something that each step gives, and isn't divided by a rank's number of steps already."""
     if any(draft.syntax.inside(test, driver.loop) for test, _ in draft.syntax.conditions(added)):
         return False
-    if not _is_of_rows(draft, value):
-        return False  # a count, a cursor
+    if not _is_of_rows(draft, value) or shared_sums.is_of_all(draft, value):
+        return False  # a count, a cursor; what all ranks' steps give
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
     return not any(
         draft.was(part, Amount) or counts_a_share(draft, part)

@@ -1,0 +1,162 @@
+"""What loops add up with each of their steps, in names, fields and items: part of G4 and G5 (`shared_sums`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, TypeGuard
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.row_counts import is_number_of_rows
+from horovodize.facts.sources import Source
+from horovodize.rules import counted
+from horovodize.rules.decisions import Agreed, Amount
+from horovodize.rules.draft import Draft
+from horovodize.rules.shares import counts_a_share
+from horovodize.summary.augmented import Augmented, added
+from horovodize.summary.feeding import Driver
+
+_OWN = (Source.ROWS, Source.CHANCE)  # rows that a rank is dealt, or draws
+Place: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What is added up with each step of divided loops: `adding`, in which statements; `settings` of another kind, inside the
+    loops and before."""
+
+    target: Place
+    adding: tuple[tuple[ast.stmt, Augmented], ...]
+    drivers: frozenset[Driver]
+    begins_again: bool
+    is_by_step: bool
+
+
+def sums(draft: Draft, divided: set[Driver]) -> Iterator[Sum]:
+    """The sums of what steps of divided loops measure by their rows."""
+    found = dict[str, list[tuple[ast.stmt, Augmented]]]()
+    for s in draft.syntax.every(ast.AugAssign, ast.Assign):
+        sum_ = added(s)
+        if sum_ is not None and is_place(sum_.target):
+            found.setdefault(key_of(draft, sum_.target), []).append((s, sum_))
+    for adding in found.values():
+        total = _sum_of(draft, tuple(adding), divided)
+        if total is not None:
+            yield total
+
+
+def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divided: set[Driver]) -> Sum | None:
+    drivers, by_step = set[Driver](), True
+    for statement, sum_ in adding:
+        at = draft.facts.occasions.counted_at(statement)
+        if at is None or at[1] or not at[0] or not at[0] <= divided:
+            return None
+        if draft.facts.occasions.are_seldom(statement, at[0]):
+            return None
+        by_step = by_step and counted.is_by_step(draft, statement)
+        if draft.facts.counters.of(sum_.target) is not None or not _is_measured(draft, sum_.value):
+            return None
+        drivers |= at[0]
+    target, again = adding[0][1].target, False
+    own = {s for s, _ in adding}
+    for s in settings_of(draft, target):
+        if s in own:
+            continue
+        inside = draft.facts.occasions.counted_at(s)
+        if not sets_number(draft, s) and (inside is not None or isinstance(s, ast.AugAssign)):
+            return None
+        again = again or inside is not None
+    return Sum(target, adding, frozenset(drivers), again, by_step)
+
+
+def _is_measured(draft: Draft, value: ast.expr) -> bool:
+    """Whether something is a number that a rank's own rows decide, or that of its rows: not what is divided by its number of
+    steps already."""
+    if draft.facts.feeding.kinds.constant(value) is not None or draft.was(value, Agreed, Amount):
+        return False
+    reasons = list(draft.uniform.reasons(value))
+    of_rows = bool(reasons) and all(isinstance(r, Varies) and r.kind in _OWN for r in reasons)
+    if not of_rows and not _is_number_of_rows(draft, value):
+        return False
+    divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
+    return not any(
+        draft.was(part, Amount) or counts_a_share(draft, part)
+        for divisor in divisors
+        for part in ast.walk(divisor)
+        if isinstance(part, ast.expr)
+    )
+
+
+def _is_number_of_rows(draft: Draft, value: ast.expr) -> bool:
+    """`n`, where `n = int(x.shape[0])`"""
+    found = draft.values.origins(value) if isinstance(value, (ast.Name, ast.Attribute)) else []
+    measured = [o.node for o in found if not o.path and isinstance(o.node, (ast.Call, ast.Subscript))]
+    return bool(found) and len(measured) == len(found) and all(map(is_number_of_rows, measured))
+
+
+def is_place(e: ast.AST) -> TypeGuard[Place]:
+    """A name, a field, or an item that is called by a constant."""
+    if isinstance(e, ast.Subscript):
+        return isinstance(e.slice, ast.Constant) and isinstance(e.value, (ast.Name, ast.Attribute))
+    return isinstance(e, ast.Name) or (isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name))
+
+
+def key_of(draft: Draft, e: ast.expr) -> str:
+    """What a place is: its name and where that lives."""
+    whole = e.value if isinstance(e, ast.Subscript) else e
+    home: ast.AST | None = None
+    if isinstance(whole, ast.Name):
+        home = draft.module.scopes.lookup(whole.id, whole)
+    elif isinstance(whole, ast.Attribute):
+        home = draft.syntax.method_class(draft.syntax.function(whole))
+    return f"{ast.unparse(e)} {id(home)}"
+
+
+def settings_of(draft: Draft, target: Place) -> Iterator[ast.stmt]:
+    """The statements that set a place."""
+    key = key_of(draft, target)
+    for s in draft.syntax.every(ast.Assign, ast.AugAssign, ast.AnnAssign):
+        targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+        parts = [p for t in targets for p in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t])]
+        if any(is_place(p) and key_of(draft, p) == key for p in parts):
+            yield s
+
+
+def sets_number(draft: Draft, s: ast.stmt) -> bool:
+    """Whether a statement sets numbers that are written out, or takes one away: `n, last = 0, 0`, `since -= 5000`."""
+    value = getattr(s, "value", None)
+    if isinstance(s, ast.AugAssign):
+        is_less = isinstance(s.op, (ast.Sub, ast.Mod))
+        return is_less and draft.facts.feeding.kinds.constant(s.value) is not None
+    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
+    return all(
+        isinstance(p, ast.expr) and draft.facts.feeding.kinds.constant(p) is not None or _is_zero(p)
+        for p in parts
+    )
+
+
+def _is_zero(e: ast.AST | None) -> bool:
+    return isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) and e.value == 0
+
+
+def reads_of(draft: Draft, target: Place) -> list[ast.expr]:
+    """Where a place is read, but in what adds to it."""
+    key = key_of(draft, target)
+    return [
+        n
+        for n in draft.syntax.every(ast.Name, ast.Attribute, ast.Subscript)
+        if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))
+        and isinstance(n.ctx, ast.Load)
+        and is_place(n)
+        and key_of(draft, n) == key
+        and not _adds(draft, n, key)
+    ]
+
+
+def _adds(draft: Draft, read: ast.expr, key: str) -> bool:
+    sum_ = added(draft.syntax.statement(read))
+    return sum_ is not None and is_place(sum_.target) and key_of(draft, sum_.target) == key
+
+
+__all__ = ["Place", "Sum", "is_place", "key_of", "reads_of", "sets_number", "settings_of", "sums"]

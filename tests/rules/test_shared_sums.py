@@ -1,0 +1,180 @@
+"""G5: sums of what each step gives, by which something happens, is computed or begins again, are those of all ranks."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from .pairs import TF, doubts, plan_of
+
+HEAD = (
+    TF
+    + """
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+def step(x, y, weight=1.0):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y) * weight
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+def save():
+    model.save_weights("model.h5")
+total, since, last, due = 0, 0, 0, 500
+state = {"total": 0, "due": 500}
+for epoch in range(9):
+    for x, y in ds:
+        loss = step(x, y)
+        n = int(tf.reduce_sum(tf.cast(y > 0, tf.int32)))
+"""
+)
+SUM = "sum_over_ranks"
+DUE = "if total >= due:\n    save()\n    due += 500\n"
+SINCE = "since += n\nif since >= 500:\n    save()\n    since = 0\n"
+ITEM = "state['total'] += n\nif state['total'] >= state['due']:\n    save()\n    state['due'] += 500\n"
+
+
+def text_of(turn: str, head: str = HEAD) -> str:
+    plan = plan_of(head + textwrap.indent(turn, "        "))
+    assert not doubts(plan, "G5", "C5", "G4")
+    return plan.text
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "total += n\n" + DUE,
+        "total = total + n\n" + DUE,
+        SINCE,
+        SINCE.replace("since = 0", "since -= 500"),
+        ITEM,
+        "total += n\nif int(total) >= due:\n    save()\n    due += 500\n",
+        "before = total\ntotal += n\nif total // 500 > before // 500:\n    save()\n",
+        "opt.learning_rate.assign(0.1 * (1 - total / 9000))\ntotal += n\n",
+        "total += n\nstep(x, y, min(1.0, total / 9000))\n",
+        "total += len(str(n))\n" + DUE,
+    ],
+)
+def test_what_is_added_is_that_of_all_ranks(turn: str) -> None:
+    text = text_of(turn)
+    assert text.count(f"{SUM}(") == 2  # with its definition
+    assert f"+= {SUM}(n)" in text or f"+ {SUM}(n)" in text or f"+= {SUM}(len(str(n)))" in text
+    assert "any_rank" not in text
+    assert "* hvd.size() >=" not in text
+
+
+def test_what_has_a_name_for_nothing_else_is_added_up_once() -> None:
+    text = text_of(
+        "total += n\nsince += n\nprint(n)\n"
+        + DUE
+        + SINCE.partition("\n")[2]
+        + "if total % 700 < n:\n    save()\n"
+    )
+    assert f"n = {SUM}(int(" in text
+    assert text.count(f"{SUM}(") == 2
+
+
+@pytest.mark.parametrize("width", ["n", "64"])
+def test_a_window_is_as_wide_as_what_all_ranks_add(width: str) -> None:
+    text = text_of(f"y = y * n\ntotal += n\nif total % 700 < {width}:\n    save()\n")
+    assert f"if total % 700 < {'sum_over_ranks(n)' if width == 'n' else '64 * hvd.size()'}" in text
+
+
+def test_a_mean_by_such_a_sum_is_of_sums_of_all_ranks() -> None:
+    turn = "last += float(loss) * n\ntotal += n\nif total >= 500:\n    print(last / total)\n    save()\n    last, total = 0.0, 0\n"
+    text = text_of(turn)
+    assert f"last += {SUM}(float(loss) * n)" in text
+    assert f"total += {SUM}(n)" in text
+
+
+def test_a_loop_that_ends_by_it_needs_no_other_agreement() -> None:
+    head = HEAD.replace("for epoch in range(9):", "while total < 9000:")
+    text = text_of("total += n\n" + DUE, head)
+    assert "while total < 9000:" in text
+    assert f"total += {SUM}(n)" in text
+
+
+def test_a_field_that_a_method_computes_a_rate_by() -> None:
+    source = TF + textwrap.dedent("""
+        class Trainer:
+            def __init__(self):
+                self.model = tf.keras.Sequential([])
+                self.opt = tf.keras.optimizers.SGD(0.1)
+                self.seen = 0
+            def rate(self, seen):
+                if seen < 500:
+                    return 0.1 * seen / 500
+                return 0.1
+            def fit(self, ds):
+                done = False
+                while not done:
+                    for x, y in ds:
+                        self.opt.learning_rate.assign(self.rate(self.seen))
+                        with tf.GradientTape() as tape:
+                            loss = tf.reduce_mean(self.model(x) - y)
+                        v = self.model.trainable_variables
+                        self.opt.apply_gradients(zip(tape.gradient(loss, v), v))
+                        self.seen += int(tf.reduce_sum(tf.cast(y > 0, tf.int32)))
+                        if self.seen >= 9000:
+                            done = True
+                            break
+        Trainer().fit(tf.data.Dataset.from_tensor_slices((a, b)).batch(4))
+        """)
+    plan = plan_of(source)
+    assert not doubts(plan)
+    assert f"self.seen += {SUM}(int(" in plan.text
+    assert "if seen < 500:" in plan.text
+    assert "assign(self.rate(self.seen) * hvd.size())" in plan.text
+    assert "if self.seen >= 9000:" in plan.text
+
+
+# ---------------------------------------------------------------------- near misses
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "total += n\n",
+        "total += n\nprint(total)\n",
+        "total += n\nif total % 700 < n:\n    print(total)\n",  # what is only shown
+        "total += n\nif total >= 9000:\n    break\n",  # scaled where it is compared
+        "total += float(loss)\nprint(total / 10)\n",
+        "total += 4\n" + DUE,  # counts steps
+        "total += n\nif n >= 3:\n    save()\n",
+    ],
+)
+def test_sums_that_nothing_more_goes_by(turn: str) -> None:
+    assert SUM not in text_of(turn)
+
+
+def test_a_sum_that_begins_again_with_each_epoch_is_none() -> None:
+    """What an epoch has measured is averaged there."""
+    source = (
+        HEAD.replace("    for x, y in ds:", "    total = 0.0\n    for x, y in ds:")
+        + "        total += float(loss)\n"
+    )
+    text = plan_of(
+        source + "    if total < last:\n        opt.learning_rate.assign(0.01)\n    last = total\n"
+    ).text
+    assert SUM not in text
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "if n > 2:\n    total += n\n" + DUE,
+        "if loss != loss:\n    continue\ntotal += n\n" + DUE,
+        "total += n\nif total % 700 == 0:\n    save()\n",
+        "total += n\nmean = last / total\n" + DUE,
+    ],
+)
+def test_sums_that_can_not_be_told_are_asked_about(turn: str) -> None:
+    plan = plan_of(HEAD + textwrap.indent(turn, "        "))
+    assert SUM not in plan.text
+    assert any("this sum is of a rank's own steps" in doubt for doubt in doubts(plan, "G5"))
+
+
+def test_what_is_not_divided_is_whole() -> None:
+    plan = plan_of(HEAD + textwrap.indent("total += n\n" + DUE, "        "), split_data=False)
+    assert SUM not in plan.text
