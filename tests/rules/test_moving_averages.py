@@ -798,3 +798,35 @@ def test_averages_that_begin_later(test: str, arm: str, mixed: str) -> None:
     body = ("        pass\n" if other else "") + other + pairs
     source = HEAD + STORED + LOOP + f"    saved.step.assign_add(1)\n    {test}\n{body}"
     assert f"            {mixed}\n" in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    ("test", "mixed"),
+    [
+        ("gathered == 4", RAISED),
+        ("gathered >= 4", RAISED),
+        ("i % 1 == 0", RAISED),
+        ("i % 40 == 0", NOT_RAISED),
+    ],
+)
+def test_averages_that_are_kept_by_the_update_of_gathered_gradients(test: str, mixed: str) -> None:
+    source = f"""\
+{HEAD}sums, gathered = [tf.Variable(tf.zeros_like(v)) for v in model.variables], 0
+for i, (x, y) in enumerate(ds):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y) / 4
+    for s, g in zip(sums, tape.gradient(loss, model.variables)):
+        s.assign_add(g)
+    gathered += 1
+    if {test}:
+        opt.apply_gradients(zip(sums, model.variables))
+        gathered = 0
+        for s, w in zip(slow.variables, model.variables):
+            {NOT_RAISED}
+"""
+    if "40" in test:
+        source = source.replace("        opt.apply_gradients(zip(sums, model.variables))\n", "")
+        source = source.replace(
+            "    gathered += 1\n", "    gathered += 1\n    opt.apply_gradients(zip(sums, model.variables))\n"
+        )
+    assert f"            {mixed}\n" in plan_of(source).text

@@ -82,7 +82,8 @@ def test_a_window_is_as_wide_as_what_all_ranks_add(width: str) -> None:
 
 
 def test_a_mean_by_such_a_sum_is_of_sums_of_all_ranks() -> None:
-    turn = "last += float(loss) * n\ntotal += n\nif total >= 500:\n    print(last / total)\n    save()\n    last, total = 0.0, 0\n"
+    turn = "last += float(loss) * n\ntotal += n\nif total >= 500:\n    print(last / total)\n    save()\n"
+    turn += "    last, total = 0.0, 0\n"
     text = text_of(turn)
     assert f"last += {SUM}(float(loss) * n)" in text
     assert f"total += {SUM}(n)" in text

@@ -34,8 +34,7 @@ ASSIGNS = ("assign", "assign_add", "assign_sub")
 
 def keep_alike(draft: Draft) -> None:
     for update in draft.sites.updates:
-        given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
-        gradients = _gradients(draft, given) if given is not None else None
+        gradients = gradients_of(draft, update)
         if update.method == "apply_gradients" and update.gradients and gradients is not None:
             rule = "K7" if update.step_of is not None else "G1"
             _refuse_own_factors(draft, update, gradients)
@@ -45,6 +44,12 @@ def keep_alike(draft: Draft) -> None:
         assert isinstance(call.func, ast.Attribute)
         for draw in _draws(draft, call.args, [*draft.sites.training_gradients, call.func.value]):
             _share(draft, draw, "G1")
+
+
+def gradients_of(draft: Draft, update: Update) -> ast.expr | None:
+    """The gradients that an optimizer is given, as they are by then; None where they can't be seen."""
+    given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+    return _gradients(draft, given) if given is not None else None
 
 
 def _refuse_own_factors(draft: Draft, update: Update, gradients: ast.expr) -> None:

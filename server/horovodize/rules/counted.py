@@ -293,10 +293,14 @@ def _count(draft: Draft, e: ast.expr) -> Counter | None:
 
 
 def _is_ratio(draft: Draft, test: ast.expr) -> bool:
-    """Whether a test says with which batches a step trains, which is the same on many ranks: `if (i + 1) % 4 == 0:`."""
+    """Whether a test says with which batches a step trains, which is the same on many ranks: `if (i + 1) % 4 == 0:`, or
+    `if gathered == 4:`."""
     test = named_tests.behind(draft, test)
     modulos = [n for n in ast.walk(test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
-    return len(modulos) == 1 and guarded.is_ratio(draft, test, modulos[0])
+    if len(modulos) == 1:
+        known = draft.facts.feeding.kinds.constant(modulos[0].right)
+        return known == 1 or guarded.is_ratio(draft, test, modulos[0])
+    return not modulos and guarded.applies_gathered(draft, test)
 
 
 def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:

@@ -38,15 +38,21 @@ def comes_again(draft: Draft, e: ast.expr) -> bool:
 
 
 def growing(draft: Draft, held: ast.Name | ast.Attribute | ast.Subscript) -> list[ast.Call]:
-    """Where a list gets more items."""
+    """Where a list gets more items, also by another name of the object that has it: `self.losses` of `trainer.losses`."""
     text, function = ast.unparse(held), draft.syntax.owner(held)
+    set_by = set(draft.values.attribute_bindings(held)) if isinstance(held, ast.Attribute) else set()
     return [
         call
         for call in draft.syntax.calls
         if isinstance(call.func, ast.Attribute)
         and call.func.attr in _GROWING
-        and ast.unparse(call.func.value) == text
-        and draft.syntax.owner(call) is function
+        and (
+            (ast.unparse(call.func.value) == text and draft.syntax.owner(call) is function)
+            or (
+                isinstance(call.func.value, ast.Attribute)
+                and not set_by.isdisjoint(draft.values.attribute_bindings(call.func.value))
+            )
+        )
     ]
 
 

@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.facts.kept import CHECKPOINTS
 from horovodize.facts.sources import Source
-from horovodize.rules import chosen_for_steps, deciding_averages, means, rates_by_step, resume, set_together
+from horovodize.rules import (
+    chosen_for_steps,
+    deciding_averages,
+    gradient_factors,
+    means,
+    rates_by_step,
+    resume,
+    set_together,
+)
 from horovodize.rules.after_averaging import ASSIGNS, is_trained
 from horovodize.rules.any_rank_test import Cause, agree, agree_value, cause_of, differing
 from horovodize.rules.decisions import Agreed
@@ -37,13 +46,15 @@ _OWN = (
 _RATES = ("learning_rate", "lr")
 _SET_VALUE = "tensorflow.keras.backend.set_value"
 _BY_FILES = (Source.FILES, Source.FAILURE)
+# Names, as they are written, and statements that set what training goes by.
+_Steering: TypeAlias = set[str | ast.AST]
 _FILLING = ("append", "appendleft", "add", "insert", "extend", "update", "pop", "popleft", "remove", "clear")
 _WEIGHTS = ("set_weights", "load_weights", "restore")
 
 
 def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
     """Makes ranks agree where one would change a setting of training in a loop."""
-    fed = _fed(draft, sites) | _set_from(draft)
+    fed = _fed(draft, sites) | _set_from(draft) | gradient_factors.settings(draft)
     for decision in _decisions(draft, loop):
         if not _is_agreed(draft, decision) and cause_of(draft, decision.test, loop) is not Cause.COUNT:
             _keep_alike(draft, decision, fed)
@@ -51,7 +62,7 @@ def keep_alike(draft: Draft, loop: Loop, sites: set[ast.AST]) -> None:
 
 def keep_hooks_alike(draft: Draft, sites: set[ast.AST]) -> None:
     """The same in hooks of sessions, which run with each step."""
-    fed: set[str] | None = None
+    fed: _Steering | None = None
     for decision in draft.syntax.every(ast.If):
         assert isinstance(decision, ast.If)
         cls = draft.syntax.method_class(draft.syntax.function(decision))
@@ -62,7 +73,7 @@ def keep_hooks_alike(draft: Draft, sites: set[ast.AST]) -> None:
             _keep_alike(draft, decision, fed)
 
 
-def _keep_alike(draft: Draft, decision: ast.If, fed: set[str]) -> None:
+def _keep_alike(draft: Draft, decision: ast.If, fed: _Steering) -> None:
     """Lets all ranks decide alike where something under an `if` changes a setting of training."""
     inside = [] if draft.drive.in_traced(decision) else _done_by(draft, decision)
     if not any(_sets(draft, n, fed) for n in inside) and not (
@@ -173,8 +184,11 @@ def _passed_over(draft: Draft, decision: ast.If) -> list[ast.AST]:
     return [n for n in rest if isinstance(n, (ast.stmt, ast.expr)) and position(n) > end(decision)]
 
 
-def _sets(draft: Draft, n: ast.AST, fed: set[str]) -> bool:
-    """Whether something changes what training depends on: a rate, a variable of the graph, a number that steps are fed."""
+def _sets(draft: Draft, n: ast.AST, fed: _Steering) -> bool:
+    """Whether something changes what training depends on: a rate, a variable of the graph, a number that steps are fed, or
+    that gradients are multiplied with."""
+    if n in fed:
+        return True
     if isinstance(n, (ast.Assign, ast.AugAssign)):
         targets = [
             t for part in (n.targets if isinstance(n, ast.Assign) else [n.target]) for t in _parts(part)
@@ -253,7 +267,7 @@ def _is_rate(e: ast.expr) -> bool:
     )
 
 
-def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
+def _fed(draft: Draft, sites: set[ast.AST]) -> _Steering:
     """Names of rates that steps are given: in a feed, or as an argument on the way to a step."""
     found: set[str] = set()
     for site in sites:
@@ -269,12 +283,11 @@ def _fed(draft: Draft, sites: set[ast.AST]) -> set[str]:
     )
     made = [rate for call, name in rates if (rate := rate_argument(call, name)) is not None]
     given_as = [n for rate in made for e in rates_by_step.fed(draft, rate) for n in ast.walk(e)]
-    return {name for name in found if "lr" in name.lower() or "rate" in name.lower()} | {
-        ast.unparse(n) for n in given_as if isinstance(n, (ast.Name, ast.Attribute))
-    }
+    named = {name for name in found if "lr" in name.lower() or "rate" in name.lower()}
+    return {*named, *(ast.unparse(n) for n in given_as if isinstance(n, (ast.Name, ast.Attribute)))}
 
 
-def _set_from(draft: Draft) -> set[str]:
+def _set_from(draft: Draft) -> _Steering:
     """Names, also of attributes, that a setting is set from: `self.rate` of `K.set_value(optimizer.lr, self.rate)`."""
     given = [argument(c, "value", 1) for c in draft.module.calls_of(_SET_VALUE)]
     given += [pair.elts[1] for pair in set_together.pairs(draft)]

@@ -57,6 +57,8 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         by_step = by_step and counted.is_by_step(draft, statement)
         if draft.facts.counters.of(sum_.target) is not None or not _is_measured(draft, sum_.value):
             return None
+        if _may_be_less(draft, sum_):
+            return None
         drivers |= at[0]
     target, again = adding[0][1].target, False
     own = {s for s, _ in adding}
@@ -85,6 +87,17 @@ def _is_measured(draft: Draft, value: ast.expr) -> bool:
         for divisor in divisors
         for part in ast.walk(divisor)
         if isinstance(part, ast.expr)
+    )
+
+
+def _may_be_less(draft: Draft, sum_: Augmented) -> bool:
+    """Whether a number may also go back, as one that follows another: `k += 0.1 * (loss - k)`."""
+    made_of = [sum_.value, *(o.node for o in draft.values.origins(sum_.value))]
+    parts = [n for e in made_of for n in ast.walk(e)]
+    own = ast.unparse(sum_.target)
+    return any(
+        isinstance(n, (ast.Sub, ast.USub)) or (isinstance(n, ast.expr) and ast.unparse(n) == own)
+        for n in parts
     )
 
 
