@@ -177,11 +177,53 @@ def test_a_writer_with_a_name_stays_on_rank_0_too(before: str, after: str) -> No
          f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.BaseLogger()] + more\n"),
         ("more = [c.CSVLogger('m')]\nmine = [c.BaseLogger(), *more]\n",
          f"more = [{root('c.CSVLogger(' + repr('m') + ')')}]\nmine = [c.BaseLogger(), *more]\n"),
+        ("mine = [a for a in (c.BaseLogger(), c.CSVLogger('m')) if a]\n",
+         f"mine = [a for a in (c.BaseLogger(), {root('c.CSVLogger(' + repr('m') + ')')}) if a]\n"),
     ],
 )  # fmt: skip
 def test_writers_that_are_added_to_a_list_stay_on_rank_0(before: str, after: str) -> None:
     text = only(plan_of(HEAD + before + "model.fit(x, y, callbacks=mine)\n"), "K3")
     assert text.startswith(HEAD + after)
+
+
+MAKE = "def make():\n    made = [c.BaseLogger()]\n    made.append(c.CSVLogger('m'))\n    return made\n"
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "class Trainer:\n    def __init__(self):\n        self.mine = make()\n"
+        "    def run(self):\n        model.fit(x, y, callbacks=self.mine)\nTrainer().run()\n",
+        "given = {'callbacks': make()}\nmodel.fit(x, y, callbacks=given['callbacks'])\n",
+        "given = dict(callbacks=make())\nmodel.fit(x, y, **given)\n",
+        "given = {}\ngiven['callbacks'] = make()\nmodel.fit(x, y, callbacks=given['callbacks'])\n",
+        "mine = make() or []\nmodel.fit(x, y, callbacks=mine)\n",
+        "mine = make() if careful else []\nmodel.fit(x, y, callbacks=mine)\n",
+        "mine = [a for a in make() if a]\nmodel.fit(x, y, callbacks=mine)\n",
+    ],
+)
+def test_what_a_function_adds_to_its_list_stays_on_rank_0_wherever_the_list_is_kept(fit: str) -> None:
+    text = plan_of(HEAD + MAKE + fit).text
+    assert "    if hvd.rank() == 0:\n        made.append(c.CSVLogger('m'))\n" in text
+
+
+def test_writers_in_a_dictionary_that_dict_makes_stay_on_rank_0() -> None:
+    plan = plan_of(HEAD + "given = dict(epochs=3, callbacks=[c.CSVLogger('m')])\nmodel.fit(x, y, **given)\n")
+    assert f"callbacks=[{root('c.CSVLogger(' + repr('m') + ')')}])" in plan.text
+    assert not [note for note in plan.notes if note.rule == "K3"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "mine = [pick(a) for a in (c.BaseLogger(), c.CSVLogger('m'))]\n",
+        "mine = [a for a in files for b in (c.CSVLogger('m'),)]\n",
+    ],
+)
+def test_a_comprehension_that_makes_others_of_them_is_said(made: str) -> None:
+    plan = plan_of(HEAD + "from m import files, pick\n" + made + "model.fit(x, y, callbacks=mine)\n")
+    assert made in plan.text
+    assert [note for note in plan.notes if "can't be seen" in note.message]
 
 
 def test_a_list_that_is_passed_on_is_followed() -> None:

@@ -10,6 +10,7 @@ from horovodize.rules.guards import Guards
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES
 
+_LISTS = (ast.List, ast.Tuple, ast.BinOp, ast.ListComp)
 # Given the elements of a new list: what to pass, and the edits that make it.
 MakeList = Callable[[list[str]], tuple[str, list[Edit]]]
 
@@ -98,6 +99,8 @@ def elements(draft: Draft, given: ast.expr) -> list[ast.expr]:
             todo.append(e.value)
         elif isinstance(e, ast.BinOp) and isinstance(e.op, ast.Add):
             todo += [e.left, e.right]
+        elif isinstance(e, ast.ListComp) and (some := _some_of(e)) is not None:
+            todo.append(some)
         elif isinstance(e, ast.Name) and e is not given and _is_element_name(draft, e):
             found.append(e)
         else:
@@ -106,7 +109,7 @@ def elements(draft: Draft, given: ast.expr) -> list[ast.expr]:
                 for o in draft.values.origins(e)
                 if isinstance(o.node, ast.expr) and not o.path and o.node is not e
             ]
-            lists = [n for n in inner if isinstance(n, (ast.List, ast.Tuple, ast.BinOp))]
+            lists = [n for n in inner if isinstance(n, _LISTS)]
             todo += lists
             todo += _added(draft, e)
             if not lists:
@@ -118,8 +121,19 @@ def _is_element_name(draft: Draft, e: ast.Name) -> bool:
     return not any(isinstance(o.node, (ast.List, ast.Tuple)) and not o.path for o in draft.values.origins(e))
 
 
+def _some_of(e: ast.ListComp) -> ast.expr | None:
+    """Of what a comprehension takes some as they are: `[c for c in (stop, checkpoint) if c is not None]`."""
+    match e:
+        case ast.ListComp(
+            elt=ast.Name(id=taken), generators=[ast.comprehension(target=ast.Name(id=name), iter=whole)]
+        ):
+            return whole if taken == name else None
+    return None
+
+
 def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
-    """What `callbacks.append(c)`, `.extend(…)`, `.insert(i, c)` and `+=` add to a list, under all names that it had before."""
+    """What `callbacks.append(c)`, `.extend(…)`, `.insert(i, c)` and `+=` add to a list, under all names that it had before,
+    of fields (`self.callbacks = make()`) and items of dictionaries (`fit_options["callbacks"]`), too."""
     found: list[ast.expr] = []
     todo, seen = [e], set[ast.expr]()
     while todo:
@@ -130,10 +144,14 @@ def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
         if isinstance(name, ast.Call):
             function = draft.values.callee(name)
             todo += draft.values.returned(function) if isinstance(function, CALLABLES) else []
-        elif isinstance(name, (ast.Name, ast.Attribute)):
+        elif isinstance(name, (ast.Name, ast.Attribute, ast.Subscript)):
             found += _added_to(draft, name)
-        if isinstance(name, ast.Name):
-            for b in draft.module.scopes.reaching(name):
+        elif isinstance(name, (ast.BoolOp, ast.IfExp)):
+            todo += name.values if isinstance(name, ast.BoolOp) else [name.body, name.orelse]
+        if isinstance(name, ast.Subscript):
+            todo += draft.values.items_of(name)
+        elif isinstance(name, (ast.Name, ast.Attribute)):
+            for b in draft.values.bindings(name):
                 if b.kind == "augment" and b.value is not None:
                     found.append(b.value)
                 elif b.kind == "assign" and b.value is not None and not b.path:
@@ -143,7 +161,7 @@ def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
     return list(dict.fromkeys(found))
 
 
-def _added_to(draft: Draft, e: ast.Name | ast.Attribute) -> list[ast.expr]:
+def _added_to(draft: Draft, e: ast.Name | ast.Attribute | ast.Subscript) -> list[ast.expr]:
     """What the methods of lists add under this very name."""
     text, found = ast.unparse(e), list[ast.expr]()
     scope = draft.module.scopes.lookup(e.id, e) if isinstance(e, ast.Name) else None

@@ -182,11 +182,8 @@ class Values:
                 if not inner:
                     yield from ((made, path) for made in self._objects_in(e.value))
             case ast.Subscript(slice=ast.Constant(value=str() as key)):
-                for o in self.origins(e.value):
-                    if isinstance(o.node, ast.Dict):
-                        for k, v in zip(o.node.keys, o.node.values, strict=True):
-                            if isinstance(k, ast.Constant) and k.value == key:
-                                yield v, path
+                for value in self._items_begun(e, key):
+                    yield value, path
                 for binding in self._items_set(e, key):
                     yield from self._of_binding(binding, path)
             case ast.Subscript(slice=ast.Slice()):
@@ -206,6 +203,25 @@ class Values:
             return []
         methods = self.definitions.methods_of(e.attr, self.receiver(e.value))
         return [value for m in methods if is_property(m) for value in self.returned(m)]
+
+    def items_of(self, e: ast.Subscript) -> list[ast.expr]:
+        """What an item of a dictionary is given, where that is made and where it is set: `options["callbacks"]`."""
+        key = e.slice.value if isinstance(e.slice, ast.Constant) else None
+        if not isinstance(key, str):
+            return []
+        bound = [b.value for b in self._items_bound(e, key) if b.value is not None and not b.path]
+        return [*self._items_begun(e, key), *bound]
+
+    def _items_begun(self, e: ast.Subscript, key: str) -> Iterator[ast.expr]:
+        """What an item is given where its dictionary is made: `{"rate": 0.1}`, `dict(rate=0.1)`."""
+        for o in self.origins(e.value):
+            match o.node:
+                case ast.Dict(keys=keys, values=values):
+                    for k, v in zip(keys, values, strict=True):
+                        if isinstance(k, ast.Constant) and k.value == key:
+                            yield v
+                case ast.Call(func=ast.Name(id="dict"), args=[], keywords=given) if not o.path:
+                    yield from (k.value for k in given if k.arg == key)
 
     def _items_set(self, e: ast.Subscript, key: str) -> list[Binding]:
         """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
