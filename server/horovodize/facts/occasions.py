@@ -16,12 +16,12 @@ from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, numbered
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Function, Loop, argument, numbered
 
 # What TensorFlow calls of a hook with each run of a session, and who runs sessions that do not train.
 _WITH_RUNS = ("before_run", "after_run")
 _NOT_TRAINING = ("evaluate", "EvalSpec", "predict", "evaluate_once", "evaluate_repeatedly")
-_LAYERS = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
+_CALLED = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.keras.losses.Loss")
 _LIMIT = 400
 
 
@@ -126,13 +126,31 @@ class Occasions:
 
     def _is_called_by_keras(self, way: tuple[Frame, ...]) -> bool:
         """Whether Keras goes a way with each batch of what the script trains: it calls the outermost function,
-        `call` of a layer or model that is a part of what is trained."""
+        `call` of a layer or model that is a part of what is trained, or of a loss; or a function that a model is compiled
+        with as its loss."""
         function, owner = way[-1].function, self.syntax.method_class(way[-1].function)
+        if function in self.compiled_losses:
+            return not self.sites.builds_graph and not any(frame.loops for frame in way)
         if not isinstance(function, FUNCTIONS) or function.name != "call" or owner is None:
             return False
         bases = self.module.values.ancestors(owner)
-        known = not bases.isdisjoint(_LAYERS) and not any(".metrics." in base for base in bases)
+        known = not bases.isdisjoint(_CALLED) and not any(".metrics." in base for base in bases)
         return known and not self.sites.builds_graph and not any(frame.loops for frame in way)
+
+    @cached_property
+    def compiled_losses(self) -> list[Function | ast.Lambda]:
+        """The functions that models are compiled with as their losses: `model.compile(loss=focal)`."""
+        given = [argument(c.call, "loss", 1) for c in self.sites.compiles]
+        todo, found = [e for e in given if e is not None], list[Function | ast.Lambda]()
+        while todo:
+            for o in self.module.values.origins(todo.pop()):
+                if isinstance(o.node, (ast.List, ast.Tuple)) and not o.path:
+                    todo += o.node.elts
+                elif isinstance(o.node, ast.Dict) and not o.path:
+                    todo += o.node.values
+                elif isinstance(o.node, CALLABLES) and not o.path:
+                    found.append(o.node)
+        return list(dict.fromkeys(found))
 
     @cached_property
     def _fits(self) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from horovodize import catalogue
 from horovodize.plan import Decision
 from horovodize.rules import (
+    after_averaging,
     assigned_values,
     bias_corrections,
     counted,
@@ -67,7 +68,7 @@ def apply(draft: Draft) -> None:
                     continue
                 if draft.facts.drawn_rows.draws(call, [read]):
                     _tell_drawing(draft, read)
-    for value in (*_objectives(draft), *_set(draft), *_given_by_layers(draft)):
+    for value in (*_objectives(draft), *_applied(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
     for value in _set_by_sessions(draft):
         if not counts_a_share(draft, value):
@@ -126,8 +127,19 @@ def _objectives(draft: Draft) -> Iterator[ast.expr]:
             yield loss
 
 
+def _applied(draft: Draft) -> Iterator[ast.expr]:
+    """What optimizers are given for gradients, which the steps so far may have changed: noise that gets less."""
+    for update in draft.sites.updates if not draft.in_graph else ():
+        if update.method in ("apply_gradients", "apply") and update.gradients:
+            given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+            gradients = after_averaging.gradients_in(draft, given) if given is not None else None
+            if gradients is not None:
+                yield gradients
+
+
 def _given_by_layers(draft: Draft) -> Iterator[ast.expr]:
-    """What layers of the script's own compute, where Keras calls them with each batch: `x + noise * 0.99 ** self.step`."""
+    """What layers and losses of the script's own compute, where Keras calls them with each batch: `x + noise * 0.99 **
+    self.step`."""
     if draft.in_graph:
         return
     for cls in draft.syntax.classes:
@@ -135,6 +147,8 @@ def _given_by_layers(draft: Draft) -> Iterator[ast.expr]:
             if isinstance(s, FUNCTIONS) and s.name == "call" and draft.facts.occasions.counted_at(s.body[-1]):
                 yield from draft.values.returned(s)
                 yield from (c.args[0] for c in _added_losses(s) if c.args)
+    for loss in draft.facts.occasions.compiled_losses:
+        yield from draft.values.returned(loss)
 
 
 def _added_losses(method: Function) -> Iterator[ast.Call]:

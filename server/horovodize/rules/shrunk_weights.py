@@ -70,12 +70,23 @@ def _lose_as_much(draft: Draft, lost: ast.expr) -> None:
 
 def _of_trained(draft: Draft) -> Iterator[Setting]:
     """Where weights are set beside what trains them."""
-    trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables} - {"self"}
+    trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables}
     for setting in (*number_settings.of_variables(draft), *_of_lists(draft)):
         if setting.place in draft.sites.gradient_moves:
             continue
-        if is_trained(draft, setting.kept, trained) or _is_of_fitted(draft, setting):
+        of_self = "self" in trained and _is_of_self(draft, setting.kept)
+        if of_self or is_trained(draft, setting.kept, trained - {"self"}) or _is_of_fitted(draft, setting):
             yield setting
+
+
+def _is_of_self(draft: Draft, kept: ast.expr) -> bool:
+    """Whether a variable is one of all of a model's, in a method of it: `for v in self.trainable_variables:`."""
+    return isinstance(kept, ast.Name) and any(
+        isinstance(b.statement, ast.For)
+        and b.statement.target is b.anchor
+        and ast.unparse(base(b.statement.iter)) == "self"
+        for b in draft.module.scopes.reaching(kept)
+    )
 
 
 def _lost(setting: Setting) -> ast.expr | None:
