@@ -97,14 +97,38 @@ def run(data, **more):
 
 def test_keywords_that_are_handed_on_and_change_nothing() -> None:
     plan = plan_of(HEAD + HANDED_ON + "run(train, epochs=3, batch_size=16)\nrun(data=train, epochs=1)\n")
-    assert "model.fit(data[0][share], data[1][share], **more, callbacks=callbacks)" in plan.text
+    assert "model.fit(data[0][share], data[1][share], **more, callbacks=callbacks, verbose=" in plan.text
     assert not plan.to_confirm
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "left"),
+    [
+        ('[tf.keras.callbacks.CSVLogger("l.csv")]', 'more.pop("callbacks", [])', "[{}]"),
+        ("mine", 'more.pop("callbacks", [])', "mine = [{}]"),
+        ("mine if x.any() else None", 'more.pop("callbacks", None) or []', "mine = [{}]"),
+    ],
+)
+def test_callbacks_that_are_handed_on_come_after_ours(given: str, taken: str, left: str) -> None:
+    """The call failed: it got two values for `callbacks`."""
+    mine = 'mine = [tf.keras.callbacks.CSVLogger("l.csv")]\n'
+    plan = plan_of(HEAD + HANDED_ON + mine + f"run(train, epochs=3, callbacks={given})\nrun(train)\n")
+    assert taken in plan.text
+    assert "**more, callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)" in plan.text
+    root = '*([tf.keras.callbacks.CSVLogger("l.csv")] if hvd.rank() == 0 else [])'
+    assert left.format(root) in plan.text
+    assert not plan.to_confirm
+
+
+def test_what_is_said_of_a_fit_may_be_handed_on_too() -> None:
+    plan = plan_of(HEAD + HANDED_ON + "run(train, epochs=3, verbose=2)\n")
+    assert "**more, callbacks=callbacks)" in plan.text
 
 
 @pytest.mark.parametrize(
     "calls",
     [
-        "run(train, epochs=3, callbacks=[])\n",
+        "run(train, epochs=3, callbacks=[])\nrun(train, steps_per_epoch=3)\n",
         "run(train, epochs=3)\nrun(train, steps_per_epoch=3)\n",
         "run(train, **settings)\n",
         "register(run)\n",
@@ -113,3 +137,17 @@ def test_keywords_that_are_handed_on_and_change_nothing() -> None:
 def test_others_are_asked_about(calls: str) -> None:
     plan = plan_of(HEAD + HANDED_ON + calls)
     assert any(ASKED in change.doubt for change in plan.to_confirm)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for turn in range(3):\n        model.fit(*data, **more)\n",
+        "    model.fit(*data, **more)\n    model.fit(*data, **more)\n",
+        "    more.setdefault('callbacks', [])\n    model.fit(*data, **more)\n",
+    ],
+)
+def test_so_are_those_that_are_handed_on_twice(body: str) -> None:
+    plan = plan_of(HEAD + "def run(data, **more):\n" + body + "run(train, callbacks=[])\n")
+    assert any(ASKED in change.doubt for change in plan.to_confirm)
+    assert ".pop(" not in plan.text

@@ -45,7 +45,7 @@ from horovodize.rules import (
     weights_begun,
 )
 from horovodize.rules.callback_decisions import is_rate
-from horovodize.rules.callback_lists import elements, extended, only_on_root
+from horovodize.rules.callback_lists import elements, extended, kind_of, only_on_root
 from horovodize.rules.decisions import Apart, Left
 from horovodize.rules.draft import KERAS, ON_ROOT, RANK, Draft, needs_parentheses
 from horovodize.rules.elastic import names
@@ -55,7 +55,7 @@ from horovodize.rules.stops_together import stop_together
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
 from horovodize.summary.site_kinds import Fit
-from horovodize.summary.syntax import CALLABLES, LOOPS, argument, arguments, says_none
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, argument, arguments, says_none
 from horovodize.summary.unpacking import handed_on, unpacks
 
 _WHY = "All ranks start from rank 0's weights, and decide by the same, averaged metrics."
@@ -70,6 +70,7 @@ _BEST_OF_RANK_0 = (
     "which checkpoint is the best is decided here between the ends of epochs, by what rank 0's own batches gave: metrics are "
     "averaged over the ranks when an epoch ends; without `save_freq` it is decided then"
 )
+_MAY_PASS = "`**` may pass callbacks, and then this call fails, or rows and steps, which stay whole: pass them by name"
 _HOROVOD = (
     f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)",
     f"{KERAS}.callbacks.MetricAverageCallback()",
@@ -80,7 +81,9 @@ _OF_OLD_KERAS = {
     "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy", "generator",
     "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict",
 }  # fmt: skip
-_PLAIN = frozenset({"batch_size", "epochs", "shuffle", "verbose", "class_weight"})
+_PLAIN = frozenset(
+    "batch_size epochs shuffle verbose class_weight validation_data validation_split validation_freq".split()
+)
 _BASE = "tensorflow.keras.callbacks.Callback"
 _LIST = "tensorflow.keras.callbacks.CallbackList"
 _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
@@ -137,8 +140,11 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     what = "Broadcast rank 0's variables first, and average metrics over the ranks"
     if given is None or says_none(given):
         doubt = ""
-        if given is None and unpacks(fit.call) and not _passes_plain(draft, fit.call):
-            doubt = "`**` may pass callbacks, and then this call fails, or rows and steps, which stay whole: pass them by name"
+        if given is None and unpacks(fit.call):
+            more = _of_callers(draft, fit)
+            if more is None or not _passes_plain(draft, fit.call, {"callbacks"} if more else set()):
+                doubt = _MAY_PASS
+            horovods += more or []
         draft.change("K3", fit.call, what, _WHY, _new_list(draft, fit, given, horovods), doubt)
         return
     for element in elements(draft, given):
@@ -147,11 +153,33 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
     draft.change("K3", given, what, _WHY, edits)
 
 
-def _passes_plain(draft: Draft, call: ast.Call) -> bool:
-    """Whether what a `fit` is handed on by `**kwargs` is nothing that ranks have to be given otherwise."""
+def _passes_plain(draft: Draft, call: ast.Call, seen_to: set[str]) -> bool:
+    """Whether what a `fit` is handed on by `**kwargs` is nothing that ranks have to be given otherwise, or is seen to."""
     passed = handed_on(draft.module, call)
     plain = _PLAIN - {"batch_size"} if draft.options.keeps_batch or draft.options.elastic else _PLAIN
-    return passed is not None and passed <= plain
+    return passed is not None and passed <= plain | seen_to
+
+
+def _of_callers(draft: Draft, fit: Fit) -> list[str] | None:
+    """The callbacks that a `fit` is handed on by the `**kwargs` of its function, to be put into a list before it; each where it
+    belongs. None where none may be added before."""
+    statement = draft.syntax.statement(fit.call)
+    function = draft.syntax.function(fit.call)
+    if not isinstance(function, FUNCTIONS) or "callbacks" not in (handed_on(draft.module, fit.call) or ()):
+        return []
+    if not draft.can_insert(statement) or isinstance(statement, (*LOOPS, ast.If, ast.With)):
+        return None
+    if draft.syntax.loops(fit.call):
+        return None  # the second `fit` would be handed none
+    given = [argument(c, "callbacks") for c in draft.values.callers(function)]
+    lists = [e for e in given if e is not None]
+    for listed in lists:
+        for element in elements(draft, listed):
+            _place(draft, element)
+    assert function.args.kwarg is not None
+    taken = f"{function.args.kwarg.arg}.pop({draft.quoted('callbacks')}, "
+    are_lists = all(isinstance(e, ast.List) or kind_of(draft, e, _BASE) == "list" for e in lists)
+    return [f"*{taken}[])" if are_lists else f"*({taken}None) or [])"]
 
 
 def _listed(draft: Draft, given: ast.expr | None) -> ast.expr | None:

@@ -30,6 +30,7 @@ from horovodize.summary.effects import in_place
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.unpacking import handed_on
 from horovodize.world.versions import before
 
 _DEFAULT = {
@@ -105,7 +106,7 @@ def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> 
     given = argument(call, "verbose", position)
     what = "Show progress on rank 0 only"
     if given is None:
-        if default == "0" or has_unpacking(call) or not in_place(draft.module, call):
+        if default == "0" or _may_be_told(draft, call) or not in_place(draft.module, call):
             return
         edit = draft.add_argument(call, f"verbose={default} if {ON_ROOT} else 0")
         draft.change("C7", call, what, _WHY, [edit], decision=Decision.PRINTED)
@@ -116,6 +117,14 @@ def _quiet(draft: Draft, call: ast.Call, position: int | None, default: str) -> 
     weak = isinstance(given, (ast.IfExp, ast.Lambda, ast.NamedExpr))
     edits = Edit.around(span, "(" if weak else "", f"{')' if weak else ''} if {ON_ROOT} else 0")
     draft.change("C7", call, what, _WHY, edits, decision=Decision.PRINTED)
+
+
+def _may_be_told(draft: Draft, call: ast.Call) -> bool:
+    """Whether `*` or `**` may pass `verbose`."""
+    if not has_unpacking(call):
+        return False
+    passed = handed_on(draft.module, call)
+    return passed is None or "verbose" in passed or any(isinstance(a, ast.Starred) for a in call.args)
 
 
 def _disable(draft: Draft, call: ast.Call) -> None:
