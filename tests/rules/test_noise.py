@@ -255,3 +255,34 @@ def test_it_is_asked_where_rows_are_drawn_by_a_seed_generator_as_well() -> None:
     plan = plan_of(source, tensorflow="2.21")
     assert plan.text.count("SeedGenerator") == 1
     assert [c for c in changes(plan, "D3") if "SeedGenerator(42 + hvd.rank())" in c.doubt]
+
+
+@pytest.mark.parametrize(
+    ("seeded", "after"),
+    [
+        ("keras.utils.set_random_seed(3)\n", "SeedGenerator(hvd.rank() if hvd.size() > 1 else None)\n"),
+        ("import random\nrandom.seed(3)\n", "SeedGenerator(hvd.rank() if hvd.size() > 1 else None)\n"),
+        # Keras draws its seed from Python's stream, which these leave as they find it
+        ("tf.random.set_seed(3)\n", "SeedGenerator()\n"),
+        ("", "SeedGenerator()\n"),
+    ],
+)
+def test_one_without_a_seed_is_seeded_where_the_script_seeds_what_that_is_drawn_from(
+    seeded: str, after: str
+) -> None:
+    """All ranks taught the generator by the same noise."""
+    source = KERAS_3_GAN.format(noise="self.noise(images)", before="").replace(
+        "SeedGenerator(42)", "SeedGenerator()"
+    )
+    source = source.replace("class GAN", seeded + "class GAN", 1)
+    assert f"self.seeds = keras.random.{after}" in plan_of(source, tensorflow="2.21").text
+
+
+def test_one_without_a_seed_that_draws_rows_as_well_is_asked_about() -> None:
+    before = "rows = rows + keras.random.normal(rows.shape, seed=gan.seeds)\n"
+    source = KERAS_3_GAN.format(noise="self.noise(images)", before=before).replace(
+        "SeedGenerator(42)", "SeedGenerator()"
+    )
+    plan = plan_of("import keras\nkeras.utils.set_random_seed(3)\n" + source, tensorflow="2.21")
+    assert "SeedGenerator()\n" in plan.text
+    assert [c for c in changes(plan, "D3") if "SeedGenerator(hvd.rank())" in c.doubt]

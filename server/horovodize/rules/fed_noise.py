@@ -13,11 +13,11 @@ from horovodize.facts.sources import SEED_GENERATOR, SEEDS
 from horovodize.rules import seeds_apart, strong
 from horovodize.rules.any_rank_test import draw_alike
 from horovodize.rules.decisions import Apart
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.shares import draws_for_all
 from horovodize.rules.shuffle_order import SHARED
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments, has_unpacking
 
 _WHY = "Ranks that give a model the same noise teach it no more than one does, at size() times the rate."
 _ASKED = (
@@ -65,6 +65,27 @@ def apply(draft: Draft) -> None:
                     _WHY,
                     _ASKED.format(draft.line_words(fixed[0], seed), example),
                 )
+        _seed_unseeded(draft, noise, drawing)
+
+
+def _seed_unseeded(draft: Draft, noise: list[ast.Call], drawing: list[ast.Call]) -> None:
+    """`SeedGenerator()`, whose seed Keras draws from Python's stream: fixed where the script seeds that."""
+    if not any(
+        "random." in SEEDS[draft.names.of(c.func) or ""] and draft.uniform.draws.gives_seed(c)
+        for c in draft.module.calls_of(*SEEDS)
+    ):
+        return
+    for made in draft.module.calls_of(SEED_GENERATOR):
+        fixed = [c for c in noise if _fixes(draft, made, c)]
+        if arguments(made) or has_unpacking(made) or not fixed or not draft.decide(made, Apart("D3")):
+            continue
+        if seeds_apart.only_draws_for(draft, made, drawing):
+            edit = draft.add_argument(made, f"{RANK} if {SIZE} > 1 else None")
+            draft.change("D3", made, seeds_apart.WHAT, _WHY, [edit])
+        else:
+            example = f"{draft.module.text(made.func)}(hvd.rank())"
+            doubt = _ASKED.format(draft.line_words(fixed[0], made), example)
+            draft.ask("D3", made, seeds_apart.WHAT, _WHY, doubt)
 
 
 def _draws_alike(draft: Draft, dealt: ast.Call, seed: ast.Call) -> bool:

@@ -78,7 +78,7 @@ def set_apart(
     if any(is_order(draft, c) and not draft.was(c, Agreed) for c in drawing) or _decide(draft, loop, drawing):
         return False
     restored = restored_draws.is_restored(draft, call)
-    if _only_draws_for(draft, call, drawing) and draft.uniform.draws.gives_seed(call) and not restored:
+    if only_draws_for(draft, call, drawing) and draft.uniform.draws.gives_seed(call) and not restored:
         if draft.decide(call, Apart("D3")):
             draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
         return True
@@ -291,7 +291,7 @@ def _name(draft: Draft, maker: ast.Call, loop: ast.stmt, drawing: Collection[ast
     return target.id if drawn_from and all(by_name) else ""
 
 
-def _only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]) -> bool:
+def only_draws_for(draft: Draft, maker: ast.Call, drawing: Collection[ast.Call]) -> bool:
     """Whether a generator of random numbers is only drawn from for the batches of a loop."""
     made = draft.names.of(maker.func) or ""
     if made == SEED_GENERATOR:
@@ -364,6 +364,7 @@ __all__ = [
     "is_order",
     "is_zero",
     "key_apart",
+    "only_draws_for",
     "outermost",
     "seed_apart",
     "seed_generator",
