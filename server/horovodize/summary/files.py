@@ -17,7 +17,7 @@ from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.effects import Effects
 from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.paths_of_files import KEPT, Paths, may_be_same
+from horovodize.summary.paths_of_files import KEPT, Paths, may_be_in, may_be_same
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument, position
 
 Family = Literal["model", "file", "folder"]
@@ -44,6 +44,15 @@ _FOLDER_READERS = {
     "tensorflow.keras.utils.image_dataset_from_directory", "tensorflow.keras.utils.text_dataset_from_directory",
     "tensorflow.keras.utils.audio_dataset_from_directory",
 }  # fmt: skip
+_WRITE_TEXTS, _READ_TEXTS = (
+    ("write_text", "write_bytes"),
+    ("read_text", "read_bytes"),
+)  # methods of the path itself
+_LISTERS = {
+    "glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk", "tensorflow.io.gfile.glob", "tensorflow.io.gfile.listdir",
+    "tensorflow.io.gfile.walk", "tensorflow.compat.v1.gfile.Glob", "tensorflow.compat.v1.gfile.ListDirectory",
+}  # fmt: skip
+_LISTING_METHODS = ("glob", "rglob", "iterdir")  # of a folder's path
 _THERE = ("exists", "isfile", "is_file")
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
 _LATE_HOOKS = ("on_train_end", "on_epoch_end", "on_epoch_begin")
@@ -185,7 +194,9 @@ class Files:
                 yield Access(call, "model", argument(call, "export_dir", 1) or argument(call, "filepath", 1))
             elif output is not None and output.kind == "write":
                 method = call.func.attr if isinstance(call.func, ast.Attribute) and not name else ""
-                if method in ("save", "save_weights", "save_model", "write", "export"):
+                if isinstance(call.func, ast.Attribute) and call.func.attr in _WRITE_TEXTS:
+                    yield Access(call, "file", call.func.value)
+                elif method in ("save", "save_weights", "save_model", "write", "export"):
                     yield Access(call, "model", None if self._is_manager(call.func) else _path(call, 0))
                 else:
                     yield Access(call, "file", _path(call, 1 if name.startswith(_SECOND) else 0))
@@ -215,6 +226,10 @@ class Files:
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             if name in _MODEL_READERS:
                 yield Access(node, "model", _path(node, 0))
+            elif method in _READ_TEXTS and isinstance(node.func, ast.Attribute):
+                yield Access(node, "file", node.func.value)
+            elif method in _LISTING_METHODS and not name and isinstance(node.func, ast.Attribute):
+                yield Access(node, "folder", node.func.value)
             elif name in _FOLDER_READERS or method == "flow_from_directory":
                 yield Access(node, "folder", _path(node, 0) or argument(node, "directory"))
             elif name in _FILE_READERS or (
@@ -223,6 +238,8 @@ class Files:
                 path = self.outputs.opening.path(node) or _path(node, 0)
                 for one in self._paths.listed(path):
                     yield Access(node, "file", one)
+                if name in _LISTERS:
+                    yield Access(node, "folder", path)
             elif method == "load_weights" or (
                 method in ("restore", "read", "restore_or_initialize") and self._keeps(node.func)
             ):
@@ -264,10 +281,10 @@ class Files:
 
     def _is_in_folder(self, write: Access, read: Access) -> bool:
         """Whether a file is written into a folder that is gone through: `f"data/{i}.png"` and `listdir("data")`."""
-        if write.family != "file" or read.family != "folder" or write.path is None or read.path is None:
+        if write.family == "folder" or read.family != "folder" or write.path is None or read.path is None:
             return False
         written, folder = self._paths.beginning(write.path), self._paths.beginning(read.path)
-        return written is not None and folder is not None and may_be_same(written, folder)
+        return written is not None and folder is not None and may_be_in(written, folder)
 
     # ------------------------------------------------------------------ order
 

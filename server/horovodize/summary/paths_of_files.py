@@ -116,6 +116,7 @@ class Paths:
                 case (
                     ast.BinOp(op=ast.Div(), left=left, right=right)
                     | ast.Call(func=ast.Attribute(attr="join"), args=[left, right, *_])
+                    | ast.Call(func=ast.Attribute(attr="joinpath", value=left), args=[right, *_])
                 ):
                     end = next(self._starts(right, depth - 1), "{")
                     yield from (f"{start}/{end}" for start in self._starts(left, depth - 1))
@@ -134,6 +135,16 @@ def may_be_same(written: str, wanted: str) -> bool:
     """Whether two paths may be the same file, up to what libraries add to names: a suffix, a number, a file in a folder."""
     a, b = (os.path.splitext(_head(p))[0] for p in (written, wanted))
     return a.startswith(b) or b.startswith(a)
+
+
+def may_be_in(written: str, folder: str) -> bool:
+    """Whether a file may be in a folder, or among those that a pattern finds: `out/*.h5`."""
+    a, b = _head(written), _head(folder)
+    if a != os.path.normpath(written) and b.startswith(a):
+        return True
+    if b != os.path.normpath(folder):
+        return a.startswith(b)
+    return a == b or a.startswith(b.rstrip("/") + "/") or (b == "." and not os.path.isabs(a))
 
 
 def _head(path: str) -> str:
