@@ -49,7 +49,7 @@ def keep_alike(draft: Draft) -> None:
 def gradients_of(draft: Draft, update: Update) -> ast.expr | None:
     """The gradients that an optimizer is given, as they are by then; None where they can't be seen."""
     given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
-    return gradients_in(draft, given) if given is not None else None
+    return _gradients_in(draft, given) if given is not None else None
 
 
 def _refuse_own_factors(draft: Draft, update: Update, gradients: ast.expr) -> None:
@@ -62,20 +62,20 @@ def _refuse_own_factors(draft: Draft, update: Update, gradients: ast.expr) -> No
             return
 
 
-def gradients_in(draft: Draft, given: ast.expr, depth: int = 4) -> ast.expr | None:
+def _gradients_in(draft: Draft, given: ast.expr, depth: int = 4) -> ast.expr | None:
     """The gradients of what an optimizer is given with the variables: `grads` of `zip(grads, variables)`; None where they can't
     be seen."""
     if isinstance(given, ast.Call) and given.args:
         last = draft.names.last(given.func)
         if last == "zip":
             return given.args[0]
-        return gradients_in(draft, given.args[0], depth - 1) if last in ("list", "tuple") and depth else None
+        return _gradients_in(draft, given.args[0], depth - 1) if last in ("list", "tuple") and depth else None
     if isinstance(given, (ast.ListComp, ast.GeneratorExp)):
         return given.elt.elts[0] if isinstance(given.elt, ast.Tuple) and given.elt.elts else None
     if isinstance(given, ast.Name):
         made = [o.node for o in draft.values.origins(given) if not o.path]
         return (
-            gradients_in(draft, made[0], depth - 1)
+            _gradients_in(draft, made[0], depth - 1)
             if depth and len(made) == 1 and isinstance(made[0], ast.expr)
             else None
         )

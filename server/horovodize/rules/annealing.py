@@ -131,8 +131,7 @@ def _applied(draft: Draft) -> Iterator[ast.expr]:
     """What optimizers are given for gradients, which the steps so far may have changed: noise that gets less."""
     for update in draft.sites.updates if not draft.in_graph else ():
         if update.method in ("apply_gradients", "apply") and update.gradients:
-            given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
-            gradients = after_averaging.gradients_in(draft, given) if given is not None else None
+            gradients = after_averaging.gradients_of(draft, update)
             if gradients is not None:
                 yield gradients
 
