@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.arguments_of_keras_3 import arguments
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.files_of_keras_3 import files, loaded
@@ -29,7 +30,6 @@ _OF_GRAPHS = {
     "tensorflow.keras.backend.set_session": _WITH_KERAS_2,
     "tensorflow.keras.backend.get_session": _WITH_KERAS_2,
 }
-_VARIABLES = ("variables", "trainable_variables", "weights", "trainable_weights")
 
 
 def gone(context: Context) -> Iterator[tuple[ast.AST, str]]:
@@ -158,7 +158,7 @@ def _given_as_tensors(context: Context) -> Iterator[tuple[ast.AST, str]]:
         given = [
             (position, e)
             for position, e in enumerate(call.args)
-            if isinstance(e, ast.Attribute) and e.attr in _VARIABLES and _has_variables(context, e.value)
+            if isinstance(e, ast.Attribute) and e.attr in OF_MODEL and _has_variables(context, e.value)
         ]
         function = context.values.callee(call) if given else None
         if isinstance(function, ast.FunctionDef) and _is_graph(context, function):

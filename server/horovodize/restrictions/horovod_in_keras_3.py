@@ -6,13 +6,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.horovod_use import TAPES
 from horovodize.restrictions.context import Context
 from horovodize.summary.syntax import argument
 
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
 _LAYER = "tensorflow.keras.layers.Layer"
-_VARIABLES = ("variables", "weights", "trainable_variables", "trainable_weights")
 _CALLBACKS = (
     "BroadcastGlobalVariablesCallback",
     "MetricAverageCallback",
@@ -81,7 +81,7 @@ def _are_keras(context: Context, e: ast.expr) -> bool:
 
 def _gives_variables(context: Context, node: ast.AST) -> bool:
     inner = node.func if isinstance(node, ast.Call) and not node.args else node
-    if not isinstance(inner, ast.Attribute) or inner.attr not in _VARIABLES:
+    if not isinstance(inner, ast.Attribute) or inner.attr not in OF_MODEL:
         return False
     return any(context.values.is_a(inner.value, kind) for kind in (_MODEL, _OPTIMIZER, _LAYER))
 

@@ -126,6 +126,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.optimizers import Arrival
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
@@ -133,8 +134,6 @@ from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.binding import Binding
 from horovodize.summary.site_kinds import Compile, Fit, Update
-
-_VARIABLES = ("trainable_variables", "trainable_weights", "variables", "weights")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -229,7 +228,7 @@ def _is_made(context: Context, arrival: Arrival) -> bool:
 def _models(variables: ast.expr) -> Iterator[ast.expr]:
     """The models whose variables an expression names."""
     for node in ast.walk(variables):
-        if isinstance(node, ast.Attribute) and node.attr in _VARIABLES:
+        if isinstance(node, ast.Attribute) and node.attr in OF_MODEL:
             yield node.value
 
 

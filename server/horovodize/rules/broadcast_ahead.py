@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules import keras_session
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place, binds
-from horovodize.rules.step_state import OF_MODEL, variable_texts
+from horovodize.rules.step_state import variable_texts
 from horovodize.summary.express_in_caller import lift
 from horovodize.summary.syntax import FUNCTIONS, Loop
 

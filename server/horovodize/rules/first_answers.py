@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules import keras_session
@@ -17,7 +18,6 @@ from horovodize.rules.any_rank_test import agree_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.shares import feeding, is_none
-from horovodize.rules.step_state import OF_MODEL
 from horovodize.rules.target_networks import called, has_weights, losses_of
 from horovodize.rules.untrained_nets import is_loaded
 from horovodize.summary.call_paths import Frame

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules import keras_session
 from horovodize.rules.draft import CORE, Draft
-from horovodize.rules.step_state import OF_MODEL
 from horovodize.rules.target_networks import blended, losses_of, of_models
 from horovodize.summary.express_in_caller import outwards
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments

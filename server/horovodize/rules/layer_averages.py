@@ -11,9 +11,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules.draft import Draft
 from horovodize.rules.mixtures import is_moving_average, named, stands_for
-from horovodize.rules.step_state import OF_MODEL
 from horovodize.rules.target_networks import made_of
 
 _HOLDING = (*OF_MODEL, "layers")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules.draft import Draft
-from horovodize.rules.step_state import OF_MODEL
 from horovodize.summary.binding import Binding
 
 _ASKING = ("isinstance", "hasattr", "getattr", "len", "type", "startswith", "endswith", "lower")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place, is_sonnets
 from horovodize.summary.express_in_caller import lift, outwards
 from horovodize.summary.syntax import FUNCTIONS
 
-OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
 _SELECTING = ("list", "tuple", "sorted", "reversed", "filter", "set")
 _WITH_VARIABLES = ("tensorflow.Module", "tensorflow.keras.layers.Layer", "tensorflow.keras.Model")
 

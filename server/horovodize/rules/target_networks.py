@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.answers import Varies
 from horovodize.facts.kept import first_value
 from horovodize.facts.sources import Source
 from horovodize.rules.called_there import is_there, said_at
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
-from horovodize.rules.step_state import OF_MODEL, is_one_variable
+from horovodize.rules.step_state import is_one_variable
 from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 

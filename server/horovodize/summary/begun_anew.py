@@ -8,13 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, Loop, Syntax, argument
-
-_WEIGHTS = ("trainable_variables", "trainable_weights", "variables", "weights")
 
 
 def begun_anew(syntax: Syntax, way: tuple[Frame, ...], made: Collection[ast.AST]) -> frozenset[Loop]:
@@ -58,7 +57,7 @@ def models_of(module: Module, sites: Sites, site: ast.Call) -> frozenset[ast.AST
     """The calls that make the models which an update trains; none where some of what it trains isn't seen to be a model's."""
     update = next((u for u in sites.updates if u.call is site), None)
     given = [argument(g, "sources", 1) for g in update.gradients] if update is not None else []
-    if not given or not all(isinstance(e, ast.Attribute) and e.attr in _WEIGHTS for e in given):
+    if not given or not all(isinstance(e, ast.Attribute) and e.attr in OF_MODEL for e in given):
         return frozenset()
     made = [_made(module, e.value) for e in given if isinstance(e, ast.Attribute)]
     return frozenset(call for calls in made for call in calls) if all(made) else frozenset()

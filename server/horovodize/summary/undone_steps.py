@@ -17,11 +17,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import LOOPS
 
 _COPYING = ("identity", "numpy", "value", "read_value", "Variable", "copy", "array")
-_OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights")
 _DEPTH = 3
 
 
@@ -108,7 +108,7 @@ class UndoneSteps:
 
 def base(variables: ast.expr) -> ast.expr:
     """`model` of `model.trainable_variables`."""
-    is_part = isinstance(variables, ast.Attribute) and variables.attr in _OF_MODEL
+    is_part = isinstance(variables, ast.Attribute) and variables.attr in OF_MODEL
     return variables.value if is_part and isinstance(variables, ast.Attribute) else variables
 
 

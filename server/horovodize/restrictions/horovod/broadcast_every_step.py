@@ -204,6 +204,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -211,7 +212,6 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop, argument
 
 _STATISTICS = ("non_trainable_variables", "non_trainable_weights")
-_TRAINED = ("variables", "weights", "trainable_variables", "trainable_weights")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -254,7 +254,7 @@ def _sends_statistics(context: Context, call: ast.Call) -> bool:
     """Whether nothing is sent but what no gradient trains, as batch norm's statistics: nothing else makes them equal."""
     given = argument(call, "variables", 0)
     read = {n.attr for n in ast.walk(given) if isinstance(n, ast.Attribute)} if given is not None else set()
-    return bool(read & {*_STATISTICS}) and not read & {*_TRAINED}
+    return bool(read & {*_STATISTICS}) and not read & {*OF_MODEL}
 
 
 def _traced_flag(context: Context, call: ast.Call) -> tuple[ast.expr, bool] | None:

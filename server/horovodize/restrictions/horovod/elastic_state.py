@@ -116,6 +116,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.horovod_use import rates_of
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
@@ -124,7 +125,6 @@ from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacki
 
 _OF_MODELS = ("TensorFlowKerasState", "KerasState")
 _OF_VARIABLES = "TensorFlowState"
-_WEIGHTS = ("variables", "trainable_variables", "weights", "trainable_weights")
 _COMMITS = ("commit", "CommitStateCallback", "check_host_updates", "UpdateBatchStateCallback")
 _RATES = ("learning_rate", "lr")
 _LIMIT = 100
@@ -171,7 +171,7 @@ def _left_out(context: Context, state: ast.Call) -> ast.expr | None:
     if context.names.last(state.func) in _OF_MODELS:
         return None if argument(state, "optimizer", 1) is not None else applied[0]
     held = argument(state, "variables", 0)
-    only_weights = isinstance(held, ast.Attribute) and held.attr in _WEIGHTS
+    only_weights = isinstance(held, ast.Attribute) and held.attr in OF_MODEL
     return applied[0] if only_weights and all(_has_variables(context, e) for e in applied) else None
 
 

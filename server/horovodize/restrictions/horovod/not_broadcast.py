@@ -321,6 +321,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_weights
@@ -343,7 +344,6 @@ _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "BroadcastGlobalVariablesCallback": 0,
     "BroadcastGlobalVariablesHook": 0,
 }
-_WEIGHTS = ("variables", "weights", "trainable_variables", "trainable_weights")
 _LATER = "once they have values"
 _WITH = {  # what broadcasts, by what trains
     LoopKind.KERAS: "with `hvd.callbacks.BroadcastGlobalVariablesCallback(0)`",
@@ -478,7 +478,7 @@ def _of_nothing(context: Context) -> Iterator[Violation]:
         if (
             not isinstance(given, ast.Attribute)
             or not isinstance(given.value, ast.Name)
-            or given.attr not in _WEIGHTS
+            or given.attr not in OF_MODEL
         ):
             continue
         bindings = context.scopes.reaching(given.value)

@@ -6,8 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.sent_weights import OF_MODELS, is_left, trained_model
+from horovodize.restrictions.horovod.sent_weights import is_left, trained_model
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
@@ -169,7 +170,7 @@ def _is_weight_of_another(context: Context, e: ast.expr) -> bool:
         if at is None or at >= len(through.args):
             return False
         through = through.args[at]
-    if not isinstance(through, ast.Attribute) or through.attr not in OF_MODELS:
+    if not isinstance(through, ast.Attribute) or through.attr not in OF_MODEL:
         return False
     trained = _trained(context)
     return bool(trained) and context.text(through.value) not in trained

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
 from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import argument, position
@@ -13,7 +14,6 @@ from horovodize.summary.syntax import argument, position
 HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")
 _OPERATION = "broadcast_global_variables"
 _ADDING = ("append", "extend", "insert")
-OF_MODELS = ("variables", "weights", "trainable_variables", "trainable_weights")
 _INITIALIZERS = ("global_variables_initializer", "initialize_all_variables")
 _LIMIT = 200
 
@@ -129,7 +129,7 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
 def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | None]:
     """The models whose weights an expression is; None for what can't be told. An optimizer's variables are no model's."""
     match given:
-        case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODELS:
+        case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODEL:
             if context.facts.optimizers.arrivals(model) and _is_optimizer(context, model):
                 return
             yield model if len(context.values.calls(model)) == 1 else None
@@ -194,6 +194,6 @@ def trained_model(context: Context, update: Update) -> ast.Name | ast.Attribute 
         if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or bound[0].value is None:
             return None
         second = bound[0].value
-    if isinstance(second, ast.Attribute) and second.attr in OF_MODELS:
+    if isinstance(second, ast.Attribute) and second.attr in OF_MODEL:
         return second.value if isinstance(second.value, (ast.Name, ast.Attribute)) else None
     return None
