@@ -546,8 +546,11 @@ def test_names_of_paths_in_a_set() -> None:
 def test_shares_of_what_each_rank_splits_off(made: str, found: set[str]) -> None:
     start = "from sklearn.model_selection import train_test_split\nnames = load()\n"
     split = "kept, held = train_test_split(names, test_size=0.2MORE)\n"
+
     def warned(more: str) -> set[str]:
-        text = FITS.replace("BEFORE", f"{start}{split.replace('MORE', more)}mine = {made}").replace("AFTER", "")
+        text = FITS.replace("BEFORE", f"{start}{split.replace('MORE', more)}mine = {made}").replace(
+            "AFTER", ""
+        )
         found = check(summarize(Document(text, "train.py")))
         return {v.code for v in found if v.severity is Severity.WARNING}
 

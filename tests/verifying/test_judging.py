@@ -349,6 +349,19 @@ def test_runs_that_are_ended_early_are_compared_as_far_as_both_went() -> None:
     assert "at step 7" in faults(judge(before, late, "linear"))
 
 
+@pytest.mark.parametrize(
+    ("size", "ahead", "right"), [(2, 2, True), (4, 4, True), (2, 1, True), (2, 20, False)]
+)
+def test_a_warm_up_is_compared_as_far_as_one_process_came(size: int, ahead: int, right: bool) -> None:
+    """After the last step the rate stands once more: that of the ranks' next step is beyond what one process has done."""
+    shown = {"steps": 60, "stopped": True, "losses": [1.0 / (1 + step) for step in range(60)]}
+    alone = [0.001 * (step + 1) / 100 for step in range(60)]
+    ranks = [size * 0.001 * (size * step + ahead) / 100 for step in range(60)]
+    before = [run(rank(rates=[*alone, alone[-1]], **shown)) for _ in range(3)]
+    after = run(*(rank(side, size, rates=[*ranks, ranks[-1]], **shown) for side in range(size)))
+    assert ("the rate" not in faults(judge(before, after, "linear"))) is right
+
+
 def test_the_setting_says_which_rate_is_right() -> None:
     kept = two(rates=[0.1] * 10)
     assert judge(alone(), kept, "keep").alike

@@ -173,7 +173,7 @@ def _scaling(alone: Sequence[dict[str, Any]], its: dict[str, Any], how: _How) ->
     # As many steps as alone, of N times the rows: the rest of them has nothing to be compared with.
     stretch = size if stopped and kind == "weak" else 1
     trace = [point["rate"] for point in its["trace"]]
-    trace = trace[: -(-len(trace) // stretch)]
+    trace = trace[: -(-taken // stretch)] if stretch > 1 else trace
     # Found right as a whole, it may still be some steps of one process longer, where passes of several trainings are rounded.
     longer = taken * size - low if kind == "weak" and not stopped else 0
     return Scaling(kind, _later(alone, trace, wanted, how, longer) if how.rates else "", times > 1 + RATE)
