@@ -103,6 +103,7 @@ def test_less_or_more_is_written(
         (summaries(6), summaries(10), (20, 10)),  # every third, 3 // 2
         (summaries(2), summaries(1), (21, 10)),  # the last row is taken by none
         (summaries(2, "loss"), summaries(2, "Mean/loss"), (20, 10)),  # named otherwise
+        (summaries(6, "global_step/sec"), summaries(2, "global_step/sec"), (20, 10)),  # by a rank's own steps
         ({}, summaries(2), (20, 10)),
         (names(10, 20), names(5, 10), (20, 10)),
         (names(0, 10, 20), names(0, 10), (21, 10)),
