@@ -35,12 +35,12 @@ def apply(draft: Draft, driver: Driver) -> None:
         ):
             continue
         made_of = draft.values.depends(step.args[:1], _LIMIT)
-        drawn = [n for n in made_of if isinstance(n, ast.Call) and _draws_rows(draft, n)]
-        seeds = [s for call in drawn if (s := _seed(call)) is not None]
+        drawn = [n for n in made_of if isinstance(n, ast.Call) and draws_rows(draft, n)]
+        seeds = [s for call in drawn if (s := own_seed(call)) is not None]
         if drawn and not seeds:
-            seeds = _of_graphs(draft)
+            seeds = of_graphs(draft)
         for seed in seeds:
-            _tell_apart(draft, seed)
+            tell_apart(draft, seed)
 
 
 def tell_queues_apart(draft: Draft, queues: Sequence[ast.Call]) -> None:
@@ -48,9 +48,9 @@ def tell_queues_apart(draft: Draft, queues: Sequence[ast.Call]) -> None:
     trained_on = graph_queues.trained_on(draft, queues)
     own = [seed for queue in trained_on if (seed := graph_queues.seed(draft, queue)) is not None]
     for seed in (s for s in own if is_number(draft, s)):
-        _tell_apart(draft, seed)
-    for seed in _of_graphs(draft) if len(own) < len(queues) else ():
-        _tell_apart(draft, seed)
+        tell_apart(draft, seed)
+    for seed in of_graphs(draft) if len(own) < len(queues) else ():
+        tell_apart(draft, seed)
 
 
 def is_number(draft: Draft, seed: ast.expr) -> bool:
@@ -59,11 +59,11 @@ def is_number(draft: Draft, seed: ast.expr) -> bool:
     return bool(made) and all(isinstance(n, ast.Constant) and isinstance(n.value, int) for n in made)
 
 
-def _of_graphs(draft: Draft) -> list[ast.expr]:
+def of_graphs(draft: Draft) -> list[ast.expr]:
     return [call.args[0] for call in draft.module.calls_of(*_GRAPH) if len(call.args) == 1]
 
 
-def _draws_rows(draft: Draft, call: ast.Call) -> bool:
+def draws_rows(draft: Draft, call: ast.Call) -> bool:
     """Whether an operation draws numbers that no variable begins with."""
     name = draft.names.of(call.func) or ""
     if not name.startswith("tensorflow.") or not draft.uniform.draws.is_drawn(name):
@@ -78,12 +78,12 @@ def _is_input(draft: Draft, call: ast.Call, layer: ast.Call) -> bool:
     return inputs is not None and draft.syntax.inside(call, inputs)
 
 
-def _seed(call: ast.Call) -> ast.expr | None:
+def own_seed(call: ast.Call) -> ast.expr | None:
     given = argument(call, "seed")
     return None if says_none(given) else given
 
 
-def _tell_apart(draft: Draft, seed: ast.expr) -> None:
+def tell_apart(draft: Draft, seed: ast.expr) -> None:
     if not draft.decide(seed, Apart("D3")):
         return
     span = draft.module.span(seed)

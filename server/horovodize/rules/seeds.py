@@ -4,7 +4,7 @@ What it does   Where each rank draws its batches at random from all of the data 
                rank's own: `np.random.RandomState(7 + hvd.rank())`, or its key: `seed=(7 + hvd.rank(), step)`; one that data and
                weights are made from as well is given again just before the loop, on several ranks only; likewise where a
                sequence that `fit` is given draws each batch, whatever its number. So do the seeds of a
-               graph whose steps draw their rows themselves. Where each rank takes
+               graph whose steps draw their rows themselves, or noise that a model is given alone. Where each rank takes
                its part of rows that were made, shuffled, split or selected at random without a seed before, all of them draw
                that from one stream of random numbers, give what draws (`KMeans(4)`) one seed, or take rank 0's (an order, a few
                numbers that are drawn once). So they do with
@@ -34,6 +34,7 @@ from horovodize.facts.sources import SEEDS
 from horovodize.rules import (
     drawing_sequences,
     fed_noise,
+    graph_noise,
     graph_seeds,
     listed_files,
     made_rows,
@@ -63,6 +64,7 @@ def apply(draft: Draft) -> None:
             graph_seeds.apply(draft, driver)
         elif has_rows(driver):
             _ask_beside(draft, driver)
+    graph_noise.apply(draft)
     drawing_sequences.apply(draft)
     shuffle_order.apply(draft)
     made_rows.apply(draft)
