@@ -87,6 +87,7 @@ UNIFORM = {
     "a package that may be missing": "try:\n    import tqdm\n    known = True\nexcept ImportError:\n    known = False\nknown",
     "arguments that do not parse": "try:\n    n = int(sys.argv[1])\nexcept (IndexError, ValueError):\n    n = 3\nn",
     "a bare handler around that": "try:\n    n = int(sys.argv[1])\nexcept:\n    n = 3\nn",
+    "lines that don't parse, left out by a bare handler": "rows = []\ndef clean(t):\n    return t.lower().split()\nfor line in cfg.text.splitlines():\n    try:\n        label, words = line.strip().split('\\t')\n        rows.append([float(w) for w in clean(words)])\n    except:\n        pass\nlen(rows)",
     "a seed": "random.seed(7)\nrandom.randint(3, 9)",
     "a seed before a function that draws": "def draw():\n    return random.random()\nrandom.seed(7)\ndraw()",
     "a seed in the main function": "def main():\n    random.seed(7)\n    return random.random()\nmain()",
@@ -238,6 +239,20 @@ VARIES = {
     "what may have failed, and goes on": (
         Source.FAILURE,
         "def exit(n):\n    pass\ntry:\n    n = int(os.environ['N'])\nexcept OSError:\n    n = 3\n    exit(0)\nn",
+    ),
+    "files that may not be there, left out by a bare handler": (
+        Source.FAILURE,
+        "rows = []\nfor name in cfg.names:\n    try:\n        rows.append(np.load(name))\n    except:\n        pass\nlen(rows)",
+    ),
+    "a function that reads, left out by a bare handler": (
+        Source.FAILURE,
+        "rows = []\ndef read(name):\n    return open(name).read()\nfor name in cfg.names:\n    try:\n"
+        "        rows.append(read(name).split())\n    except:\n        pass\nlen(rows)",
+    ),
+    "a method that may read, left out by a bare handler": (
+        Source.FAILURE,
+        "rows = []\nfor line in cfg.lines:\n    try:\n        rows.append(client.get(line))\n    except Exception:\n"
+        "        pass\nlen(rows)",
     ),
     "what may have failed": (Source.FAILURE, "try:\n    model = tf.keras.models.load_model('m.h5')\n    start = 3\nexcept OSError:\n    start = 0\nstart"),
     "a loss": (Source.ROWS, MODEL + "for x, y in load_data():\n    loss = step(x, y)\n    asked(loss < 0.1)"),

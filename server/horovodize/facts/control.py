@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from horovodize.facts.exits import exits, skips, tests
 from horovodize.facts.presence import PRESENCE
 from horovodize.facts.sources import CHANGING, ENDS_OF_ALL, ENDS_OF_PROGRAM, SHARED_FAILURES, Source
+from horovodize.facts.sure_calls import fails_alike
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, arguments, end, is_main_guard, position
@@ -21,19 +22,8 @@ if TYPE_CHECKING:
 Change: TypeAlias = tuple[ast.expr, list[ast.expr]]  # of what, and what is put in
 _DEPTH = 4  # calls up that a change is followed
 _BROAD = {"Exception", "BaseException", "RuntimeError", ""}
-# Builtins and packages that fail alike if they are given the same.
-_SURE = {"int", "float", "str", "len", "min", "max", "sum", "range", "list", "tuple", "dict", "set", "print", "abs", "round",
-         "isinstance", "getattr", "hasattr", "sorted", "zip", "enumerate", "next", "iter", "bool", "input"}  # fmt: skip
-_SURE_BELOW = (
-    "tensorflow.config.",
-    "tensorflow.compat.v1.enable",
-    "tensorflow.compat.v1.disable",
-    "sys.",
-    "argparse.",
-    "math.",
-)
 
-
+_ADDING = ("append", "extend")
 _PUTTING = (
     "heapq.heappush",
     "heapq.heappushpop",
@@ -212,7 +202,7 @@ class Control:
                 continue
             where = handler.type or handler.body[0]
             calls = [n for s in tried.body for n in walk(s) if isinstance(n, ast.Call)]
-            if caught & _BROAD and all(self._fails_alike(c) for c in calls):
+            if caught & _BROAD and all(fails_alike(self.module, c) for c in calls):
                 step.ask_all(_values(tried))
                 continue
             step.varies(Source.FAILURE, where)
@@ -242,11 +232,6 @@ class Control:
             return False
         own = self.flow.is_builtin(call.func, *ENDS_OF_PROGRAM)
         return own or self.flow.names.of(call.func) in ENDS_OF_PROGRAM
-
-    def _fails_alike(self, call: ast.Call) -> bool:
-        if self.flow.is_builtin(call.func, *_SURE):
-            return True
-        return (self.flow.names.of(call.func) or "").startswith(_SURE_BELOW)
 
     # ------------------------------------------------------------------ changes
 
@@ -390,9 +375,11 @@ def _adds_all(method: ast.AST) -> bool:
 
 
 def _values(tried: ast.Try) -> list[ast.expr]:
-    """What the statements in a `try` compute."""
-    return [
-        s.value
-        for s in tried.body
-        if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)) and s.value
-    ]
+    """What the statements in a `try` compute; of `rows.append(row)` what is added."""
+    found = list[ast.expr]()
+    for s in tried.body:
+        if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)) and s.value:
+            call = s.value if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) else None
+            adds = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in _ADDING
+            found += call.args if adds and call is not None else [s.value]
+    return found
