@@ -51,6 +51,12 @@ def kinds(source: str, start: str = START) -> list[str]:
         "sess.run(iterator.initializer)",
         "frame.eval('a + b')",
         "with tf.control_dependencies([loss]):\n    done = tf.no_op()\nsess.run(done)",
+        "ops, losses = [], []\nops.append(train)\nlosses.append(loss)\nfor op, l in zip(ops, losses):\n    sess.run(l)",
+        "pairs = []\npairs.append((train, loss))\nfor op, l in pairs:\n    sess.run(l)",
+        "parts = []\nparts.append({'op': train, 'loss': loss})\nfor part in parts:\n    sess.run(part['loss'])",
+        "parts = []\nparts.append([train, loss])\nfor part in parts:\n    sess.run(part[1])",
+        "ops = []\nothers = []\nops.append(train)\nothers.append(loss)\nfor op in others:\n    sess.run(op)",
+        "ops = {}\nops['a'] = train\nfor name in ops.keys():\n    sess.run(name)",
     ],
 )
 def test_what_neither_trains_nor_initialises(source: str) -> None:
@@ -86,6 +92,14 @@ def test_a_module_without_sessions_runs_nothing() -> None:
         "def built():\n    return opt.minimize(loss)\nsess.run(built())",
         "step = opt.apply_gradients(opt.compute_gradients(loss))\nsess.run(step)",
         "tf.get_default_session().run(train)",
+        "ops = []\nops.append(train)\nfor op in ops:\n    sess.run(op)",
+        "ops = []\nops.append(train)\nfor k, (op, l) in enumerate(zip(ops, losses)):\n    sess.run([op, l])",
+        "ops = {}\nops['a'] = train\nfor name, op in ops.items():\n    sess.run(op)",
+        "ops = {}\nops['a'] = train\nfor op in ops.values():\n    sess.run([op])",
+        "pairs = []\npairs.append((train, loss))\nfor op, l in pairs:\n    sess.run(op)",
+        "parts = []\nparts.append({'op': train, 'loss': loss})\nfor part in parts:\n    sess.run(part['op'])",
+        "class Net:\n    def __init__(self):\n        self.ops = []\n        self.ops.append(train)\n"
+        "    def fit(self):\n        for op in self.ops:\n            sess.run(op)",
     ],
 )
 def test_what_trains(source: str) -> None:

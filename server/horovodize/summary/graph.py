@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from horovodize.source.nodes import walk
+from horovodize.summary.listed_operations import put
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
@@ -241,8 +242,10 @@ class Graph:
             seen.add(e)
             for origin in self.values.origins(e):
                 node = origin.node
+                later = list(put(self.module, e, origin))
+                todo += later
                 if isinstance(node, ast.expr):
-                    if node not in seen or node is e:
+                    if (node not in seen or node is e) and not (later and isinstance(node, ast.Subscript)):
                         todo += [part for part in self._parts(node) if part not in seen]
                     yield node
                 elif isinstance(node, FUNCTIONS) and node in self._properties:
