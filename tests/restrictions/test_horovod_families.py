@@ -534,3 +534,329 @@ for i, x in enumerate(tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).
 )
 def test_gradients_that_variables_add_up(given: str, after: str, found: set[str]) -> None:
     assert codes(BY_HAND.replace("GIVEN", given).replace("AFTER", after)) & {"HVD304", "HVD317"} == found
+
+
+# ---------------------------------------------------------------------- a second round
+
+SHARED = (
+    TAPE
+    + """\
+
+def make():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+
+one, other = make(), make()
+scale = tf.Variable([1.0])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+SEND
+for x in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10).take(100 // hvd.size()):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((one(x) - other(x)) ** 2 * scale)
+    tape = hvd.DistributedGradientTape(tape)
+    variables = TRAINED
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+"""
+)
+BOTH = "one.trainable_variables + other.trainable_variables + [scale]"
+
+
+@pytest.mark.parametrize(
+    ("send", "trained", "found"),
+    [
+        ("hvd.broadcast_variables(one.variables + [scale], root_rank=0)", BOTH, {"HVD306"}),
+        ("hvd.broadcast_variables(one.variables + other.variables + [scale], root_rank=0)", BOTH, set()),
+        ("hvd.broadcast_variables(one.variables, root_rank=0)", "one.trainable_variables", set()),
+        ("hvd.broadcast_variables(other.variables, root_rank=0)", "one.trainable_variables", {"HVD306"}),
+        ("hvd.broadcast_variables(one.variables + kept.variables, root_rank=0)", BOTH, set()),
+    ],
+)
+def test_networks_that_one_function_makes(send: str, trained: str, found: set[str]) -> None:
+    assert codes(SHARED.replace("SEND", send).replace("TRAINED", trained)) == found
+
+
+MEANS = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+class Mean(tf.keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.n = None, 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        weights = self.model.get_weights()
+        self.mean = weights if self.mean is None else [(m * self.n + w) / (self.n + 1) for m, w in zip(self.mean, weights)]
+        self.n += 1
+
+    def on_train_end(self, logs=None):
+        self.model.set_weights(GIVEN)
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+rows = tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).repeat().batch(10)
+model.fit(rows, steps_per_epoch=100 // hvd.size(), callbacks=[CALLBACKS])
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "callbacks", "found"),
+    [
+        ("self.mean", "Mean()", {"HVD306"}),
+        ("self.mean", "hvd.callbacks.BroadcastGlobalVariablesCallback(0), Mean()", set()),
+        ("load()", "Mean()", set()),  # it may give all the same
+    ],
+)
+def test_weights_that_a_rank_has_itself(given: str, callbacks: str, found: set[str]) -> None:
+    assert codes(MEANS.replace("GIVEN", given).replace("CALLBACKS", callbacks)) == found
+
+
+MONITORED = """\
+import os
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+words = set()
+for line in open("words.txt"):
+    words.update(line.split())
+numbers = {w: i for i, w in enumerate(WORDS)}
+data = tf.data.TFRecordDataset(["rows"]).shard(hvd.size(), hvd.rank())REPEATED.batch(8)
+x = tf.data.make_one_shot_iterator(data).get_next()
+loss = tf.reduce_mean(tf.layers.dense(decode(x), len(numbers)) ** 2)
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1 * hvd.size())).minimize(loss)
+mean = hvd.allreduce(loss)
+hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=1000 // hvd.size())]
+HOOK
+with tf.train.MonitoredTrainingSession(hooks=hooks, config=config) as session:
+    while not session.should_stop():
+        session.run(train)
+"""
+LOGS = "hooks.append(tf.train.LoggingTensorHook({'loss': LOSS}, every_n_iter=10))"
+
+
+@pytest.mark.parametrize(
+    ("words", "repeated", "hook", "found"),
+    [
+        ("sorted(words)", ".repeat()", "", set()),
+        ("words", ".repeat()", "", {"HVD333"}),
+        ("sorted(words)", "", "", {"HVD323"}),
+        (
+            "sorted(words)",
+            ".repeat()",
+            f"if hvd.rank() == 0:\n    {LOGS.replace('LOSS', 'mean')}",
+            {"HVD331"},
+        ),
+        ("sorted(words)", ".repeat()", f"if hvd.rank() == 0:\n    {LOGS.replace('LOSS', 'loss')}", set()),
+        ("sorted(words)", ".repeat()", LOGS.replace("LOSS", "mean"), set()),
+    ],
+)
+def test_monitored_sessions(words: str, repeated: str, hook: str, found: set[str]) -> None:
+    text = MONITORED.replace("WORDS", words).replace("REPEATED", repeated).replace("HOOK", hook)
+    assert codes(text) == found
+
+
+FIELDS = (
+    TAPE
+    + """\
+
+class Runner:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        self.optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+        self.best, self.done = 1e9, 0
+
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.model.trainable_variables), self.model.trainable_variables))
+        return loss
+
+    def run(self, rows):
+        hvd.broadcast_variables(self.model.variables, root_rank=0)
+        total = TOTAL
+        while self.done < total:
+            loss = hvd.allreduce(self.step(rows[self.done]))
+            self.done += 1
+            valid = float(tf.reduce_mean(self.model(held) ** 2))
+            SET
+            if valid > 2 * self.best:
+                break
+
+held = np.load("held.npy")
+Runner().run(np.load("rows.npy")[hvd.rank()::hvd.size()])
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("set_", "found"),
+    [
+        ("if hvd.rank() == 0:\n                self.best = min(self.best, valid)", {"HVD331"}),
+        ("self.best = min(self.best, valid)", set()),
+        (
+            "if hvd.rank() == 0:\n                self.best = min(self.best, valid)\n"
+            "            self.best = hvd.broadcast_object(self.best, root_rank=0)",
+            set(),
+        ),
+        ("if hvd.rank() == 0:\n                self.shown = valid", set()),
+    ],
+)
+def test_fields_that_one_rank_sets(set_: str, found: set[str]) -> None:
+    text = FIELDS.replace("SET", set_).replace("TOTAL", "1000 // hvd.size()")
+    assert codes(text) & {"HVD331", "HVD313"} == found
+
+
+CALLED = (
+    TAPE
+    + """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables(model.variables, root_rank=0)
+
+def batches(rows, size):
+    for i in range(len(rows) // size):
+        yield rows[i * size:(i + 1) * size]
+
+rows, held = np.load("rows.npy"), np.load("held.npy")
+MINE
+for x in batches(rows, 8):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+print(sum(float(tf.reduce_mean(model(x))) for x in batches(held[hvd.rank()::hvd.size()], 1)))
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("mine", "found"),
+    [
+        ("rows = rows[hvd.rank()::hvd.size()]", {"HVD323"}),
+        ("share = len(rows) // hvd.size()\nrows = rows[hvd.rank() * share:(hvd.rank() + 1) * share]", set()),
+        ("rows = rows[:len(rows) // hvd.size() * hvd.size()][hvd.rank()::hvd.size()]", set()),
+    ],
+)
+def test_parts_that_another_call_gets(mine: str, found: set[str]) -> None:
+    assert codes(CALLED.replace("MINE", mine)) & {"HVD323"} == found
+
+
+INPUTS = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+import numpy as np
+
+hvd.init()
+
+def model(features, labels, mode, params):
+    loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features["x"], 1))
+    rate = tf.train.cosine_decay(0.01 * hvd.size(), tf.train.get_global_step(), params["steps"])
+    train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(rate)).minimize(loss, tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+config = tf.estimator.RunConfig(session_config=config)
+rows, labels = np.load("rows.npy"), np.load("labels.npy")
+steps = 1000 // hvd.size()
+estimator = tf.estimator.Estimator(model, None, config, {"steps": STEPS})
+fed = tf.estimator.inputs.numpy_input_fn({"x": ROWS}, labels, 10, None, SHUFFLED)
+for done in range(100 // hvd.size(), steps + 1, 100 // hvd.size()):
+    estimator.train(fed, max_steps=done, hooks=[hvd.BroadcastGlobalVariablesHook(0)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "rows", "shuffled", "found"),
+    [
+        ("steps", "rows", "True", set()),
+        ("steps", "rows", "False", {"HVD320"}),
+        ("steps", "rows[hvd.rank()::hvd.size()]", "False", set()),
+        ("1000", "rows", "True", {"HVD325"}),
+    ],
+)
+def test_inputs_and_schedules_of_estimators(steps: str, rows: str, shuffled: str, found: set[str]) -> None:
+    text = INPUTS.replace("STEPS", steps).replace("ROWS", rows).replace("SHUFFLED", shuffled)
+    assert codes(text) & {"HVD320", "HVD325"} == found
+
+
+def test_turns_of_python_2() -> None:
+    text = SESSION.replace("AFTER", "pass").replace("SHARE", EVEN)
+    text = text.replace("import numpy as np", "from six.moves import xrange\nimport numpy as np")
+    assert "HVD331" in codes(text.replace("range(len(rows) // 8)", "xrange(100 // hvd.size() + hvd.rank())"))
+    assert "HVD331" not in codes(text.replace("range(len(rows) // 8)", "xrange(100 // hvd.size())"))
+
+
+BY_BATCH = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+rows, labels = np.load("rows.npy"), np.load("labels.npy")
+n = len(rows) // hvd.size() * hvd.size()
+rows = rows[CUT][hvd.rank()::hvd.size()]
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+hvd.broadcast_global_variables(0)
+for epoch in range(10):
+    for i in range(len(rows) // 8):
+        model.train_on_batch(rows[8 * i:8 * i + 8], labels[8 * i:8 * i + 8])
+    if epoch == 5:
+        tf.keras.backend.set_value(model.optimizer.lr, RATE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "rate", "found"),
+    [
+        (":n", "0.001 * hvd.size()", set()),
+        (":", "0.001 * hvd.size()", {"HVD323"}),
+        (":n", "0.001", {"HVD310"}),
+        (":n", "0.1 * tf.keras.backend.get_value(model.optimizer.lr)", set()),
+    ],
+)
+def test_batches_one_by_one(cut: str, rate: str, found: set[str]) -> None:
+    assert codes(BY_BATCH.replace("CUT", cut).replace("RATE", rate)) & {"HVD310", "HVD323"} == found
+
+
+WHOLE = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+data = tf.data.Dataset.from_tensor_slices(np.load("rows.npy"))DEALT.shuffle(1000).batch(8)
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+model.fit(data, epochs=EPOCHS, callbacks=callbacks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dealt", "epochs", "found"),
+    [
+        ("", "20", {"HVD321"}),
+        ("", "20 // hvd.size()", set()),
+        (".shard(hvd.size(), hvd.rank())", "20", set()),
+        (".take(100)", "20", set()),
+    ],
+)
+def test_epochs_over_a_whole_data_set(dealt: str, epochs: str, found: set[str]) -> None:
+    assert codes(WHOLE.replace("DEALT", dealt).replace("EPOCHS", epochs)) & {"HVD321"} == found

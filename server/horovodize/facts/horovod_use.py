@@ -196,6 +196,11 @@ class HorovodUse:
         found = self._factors.of(e)
         return next(iter(found)) if len(found) == 1 else None
 
+    def parameter_of_estimator(self, e: ast.expr) -> ast.expr:
+        """What an Estimator hands to its `model_fn` under a key, `params["steps"]`; any other expression as it is."""
+        found = self._factors.parameter_of_estimator(e) if isinstance(e, ast.Subscript) else None
+        return found if found is not None else e
+
     def most(self, e: ast.expr) -> int:
         """The most times that a value is multiplied by the number of ranks in any case that is seen; 0 if none is."""
         return max((f for f in self._factors.of(e) if f is not None), default=0)

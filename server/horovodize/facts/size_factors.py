@@ -64,7 +64,7 @@ class SizeFactors:
                 return frozenset({0})
             case ast.Attribute() if (value := constant_of_class(self.module, e)) is not None:
                 return self.of(value, depth + 1)
-            case ast.Subscript() if (value := self._parameter_of_estimator(e)) is not None:
+            case ast.Subscript() if (value := self.parameter_of_estimator(e)) is not None:
                 return self.of(value, depth + 1)
             case ast.Name() if changed := self._changed_by(e):
                 return self._factors_after(changed, depth)
@@ -129,7 +129,7 @@ class SizeFactors:
                     found.update([*origin.node.args.posonlyargs, *origin.node.args.args][:1])
         return found
 
-    def _parameter_of_estimator(self, e: ast.Subscript) -> ast.expr | None:
+    def parameter_of_estimator(self, e: ast.Subscript) -> ast.expr | None:
         """What the only Estimator hands to its `model_fn` under a key: `params["rate"]`."""
         if not isinstance(e.value, ast.Name) or not isinstance(e.slice, ast.Constant):
             return None

@@ -382,7 +382,7 @@ def is_over_range(loop: ast.For | ast.AsyncFor | ast.While) -> TypeGuard[ast.For
         isinstance(loop, ast.For)
         and isinstance(loop.iter, ast.Call)
         and isinstance(loop.iter.func, ast.Name)
-        and loop.iter.func.id == "range"
+        and loop.iter.func.id in ("range", "xrange")
         and not loop.iter.keywords
     )
 

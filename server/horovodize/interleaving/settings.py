@@ -38,6 +38,8 @@ class Settings:
         for n in ast.walk(e):
             if isinstance(n, ast.Attribute) or (isinstance(n, ast.Name) and n not in called):
                 found.update(self._restored(n))
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load) and n not in called:
+                found.update(self._fields(n))
             if not isinstance(n, ast.Name) or not isinstance(n.ctx, ast.Load) or n in called:
                 continue
             bound = self.module.scopes.reaching(n)
@@ -49,6 +51,24 @@ class Settings:
                 found.add(b.statement)
                 if depth and b.kind in _KINDS and b.value is not None:
                     self._gather(b.value, depth - 1, found)
+
+    def _fields(self, e: ast.Attribute) -> Iterator[ast.AST]:
+        """The statements that set a field of an object of the script's own, if nothing sends it."""
+        bound = self.module.values.attribute_bindings(e)
+        if not bound or any(b.kind not in _KINDS or b.value is None or _sends(b.value) for b in bound):
+            return
+        text = ast.unparse(e)
+        sent = any(
+            _SENDING.search(ast.unparse(c.func))
+            and any(ast.unparse(g) == text for g in (*c.args, *(k.value for k in c.keywords)))
+            for c in self.module.syntax.calls
+        )
+        of_all = any(
+            b.value is not None and self.facts.horovod.depends_on(b.value, *AGREEING, limit=_BEHIND)
+            for b in bound
+        )
+        if not sent and not of_all:
+            yield from (b.statement for b in bound)
 
     def _is_sent(self, name: ast.Name, bound: list[Binding]) -> bool:
         """Whether ranks have exchanged what a name stands for, or may have: `data = comm.bcast(data)`, `comm.Bcast(data)`."""

@@ -18,6 +18,7 @@ _OF_DATA_SETS = "tensorflow.keras.datasets."
 _SHOWN = re.compile(r"^(print|info|debug|warning|warn|error|log|format|str|repr)$")
 _PINNED = re.compile(r"visible_device|^CUDA_")
 _DEPTH = 4
+_INPUTS = ("numpy_input_fn", "pandas_input_fn")
 
 
 def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
@@ -73,6 +74,25 @@ def generated(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
         ]
         if gives and all(is_alike(context, e) for e in (*given, *gives)):
             yield fit.call, data
+
+
+def of_inputs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Where an Estimator trains on arrays that come in their own order, and are the same on every rank."""
+    if not all(_decides_no_rows(context, read, _DEPTH) for read in _ranks(context)):
+        return
+    for training in context.sites.read_estimators.trainings:
+        made = context.values.calls(training.input_fn) if training.input_fn is not None else []
+        for call in made:
+            shuffled, rows = argument(call, "shuffle", 4), argument(call, "x", 0)
+            if context.names.last(call.func) not in _INPUTS or rows is None or not _is_false(shuffled):
+                continue
+            parts = [v for v in rows.values if v is not None] if isinstance(rows, ast.Dict) else [rows]
+            if parts and all(is_alike(context, e) for e in parts):
+                yield training.call, rows
+
+
+def _is_false(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Constant) and e.value is False
 
 
 def flowing(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:

@@ -10,6 +10,7 @@ from horovodize.interleaving.waits import Waits
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.counts_of_turns import own
 from horovodize.summary import LoopKind
+from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.syntax import argument, has_unpacking, says_none
 
 _BOUNDING = ("take", "islice", "repeat", "cycle")
@@ -24,6 +25,8 @@ def counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[obj
     for fit in context.sites.fits:
         data = argument(fit.call, "x", 0) or argument(fit.call, "generator")
         steps = argument(fit.call, "steps_per_epoch", 1 if fit.method == "fit_generator" else None)
+        if fit.call in together and fit.method == "train_on_batch":
+            yield from _gone_through(context, fit.call)
         if fit.call not in together or fit.method not in _FITS or has_unpacking(fit.call):
             continue
         if steps is not None:
@@ -35,6 +38,7 @@ def counted(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[obj
     for training in context.loops if context.facts.horovod.wrapped else ():
         if training.kind is LoopKind.SESSION and (training.node in together or training.node in sometimes):
             yield from _gone_through(context, training.node)
+    yield from _of_graphs(context)
     averages = context.facts.horovod.calls(*TAPES) or any(c.trains for c in together.values())
     for update in context.sites.updates if averages else ():
         if update.step_of is None:
@@ -56,6 +60,17 @@ def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Itera
                 yield trained.call, data, uniform.number_reasons(data)
 
 
+def _of_graphs(context: Context) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
+    """The same of sessions that train until the rows end which the graph reads."""
+    monitored = [loop for loop in context.loops if loop.kind is LoopKind.MONITORED_SESSION]
+    if len(monitored) != 1 or not context.facts.horovod.wrapped:
+        return
+    for data in GraphIterators(context.module, context.sites, context.drive).trained_on:
+        calls = [n for n in context.values.depends([data], _LIMIT) if isinstance(n, ast.Call)]
+        if not any(context.names.last(c.func) == "take" or _is_endless(context, c) for c in calls):
+            yield monitored[0].node, data, context.facts.uniform.number_reasons(data)
+
+
 def _is_endless(context: Context, call: ast.Call) -> bool:
     """`rows.repeat()`"""
     count = argument(call, "count", 0)
@@ -65,7 +80,7 @@ def _is_endless(context: Context, call: ast.Call) -> bool:
 def _gone_through(context: Context, site: ast.Call) -> Iterator[tuple[ast.Call, ast.expr, Iterable[object]]]:
     """The data that the innermost loop around a step goes through to its end."""
     ways = context.ways(site)
-    innermost = {next((f.loops[0] for f in way if f.loops), None) for way in ways}
+    innermost = {next((f.loops[0] for f in way if f.loops), None) for way in ways} - {None}
     loop = innermost.pop() if len(innermost) == 1 else None
     if isinstance(loop, ast.For) and not any(isinstance(n, _LEAVING) for n in own(loop)):
         if not _is_bounded(context, loop.iter):

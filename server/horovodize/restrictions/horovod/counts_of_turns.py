@@ -62,7 +62,7 @@ def _limits(context: Context, data: ast.expr) -> list[ast.expr]:
     for node in context.values.depends([data], _LIMIT):
         if isinstance(node, ast.Call) and context.names.last(node.func) in ("take", "islice"):
             found += node.args[-1:] if not _fills_up(context, node) else []
-        elif isinstance(node, ast.Call) and context.names.last(node.func) == "range":
+        elif isinstance(node, ast.Call) and context.names.last(node.func) in ("range", "xrange"):
             if not any(use.depends_on(a, "size") for a in node.args):
                 found += node.args
     return found

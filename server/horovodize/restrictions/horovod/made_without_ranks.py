@@ -75,3 +75,13 @@ def _is_local(context: Context, e: ast.expr) -> bool:
     """Whether a name stands for what the script has made, so that where that comes from is asked for, too."""
     bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
     return bool(bound) and all(b.kind != "import" for b in bound)
+
+
+def is_divided_only(context: Context, number: ast.expr) -> bool:
+    """Whether the number of ranks is in a number, and only as what others are divided by."""
+    calls = [n for n in context.values.depends([number], _LIMIT) if context.facts.horovod.is_call(n, "size")]
+    around = [context.syntax.parent.get(c) for c in calls]
+    return bool(calls) and all(
+        isinstance(a, ast.BinOp) and isinstance(a.op, (ast.Div, ast.FloorDiv)) and a.right is c
+        for a, c in zip(around, calls, strict=True)
+    )

@@ -10,7 +10,7 @@ from horovodize.facts.sources import WHETHER_THERE, Source
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.summary import LoopKind, TrainingLoop
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking, is_one
 
 _LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 _LISTING = frozenset(("listdir", "glob", "iglob", "scandir", "ListDirectory", "Glob"))
@@ -25,10 +25,13 @@ def of_loop(context: Context, training: TrainingLoop) -> list[tuple[ast.AST, ast
 
 
 def _turns(context: Context, loop: ast.AST) -> ast.expr | None:
-    """How many turns a loop has, as it is written: the bound of a `range`, or what is taken of a data set."""
+    """How many turns a loop has, as it is written: the bound of a `range`, what is taken of a data set, or what a number that
+    is counted on is compared with, `while step < steps:`."""
+    if isinstance(loop, ast.While):
+        return _counted_to(context, loop)
     if not isinstance(loop, ast.For):
         return None
-    if isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range"):
+    if isinstance(loop.iter, ast.Call) and is_range(context, loop.iter):
         return loop.iter.args[0] if len(loop.iter.args) == 1 else None
     pipelines = context.facts.feeding.kinds.pipelines
     data = gone_through(context, loop.iter)
@@ -36,6 +39,28 @@ def _turns(context: Context, loop: ast.AST) -> ast.expr | None:
         e for e in pipelines.trail(data) if isinstance(e, ast.Call) and context.names.last(e.func) == "take"
     ]
     return argument(taken[0], "count", 0) if len(taken) == 1 else None
+
+
+def is_range(context: Context, call: ast.Call) -> bool:
+    """Whether a call is a `range`, also Python 2's `xrange`, which `six` has."""
+    six = (context.names.of(call.func) or "").startswith("six.moves.")
+    return context.is_builtin(call.func, "range", "xrange") or (
+        six and context.names.last(call.func) in ("range", "xrange")
+    )
+
+
+def _counted_to(context: Context, loop: ast.While) -> ast.expr | None:
+    match loop.test:
+        case ast.Compare(
+            left=(ast.Name() | ast.Attribute()) as counted, ops=[ast.Lt() | ast.LtE()], comparators=[number]
+        ):
+            text = context.text(counted)
+            added = [
+                s for s in ast.walk(loop) if isinstance(s, ast.AugAssign) and context.text(s.target) == text
+            ]
+            by_one = len(added) == 1 and isinstance(added[0].op, ast.Add) and is_one(added[0].value)
+            return number if by_one else None
+    return None
 
 
 def of_hooks(context: Context) -> Iterator[ast.expr]:

@@ -59,7 +59,11 @@ def of_arrays(context: Context, restriction: Restriction) -> Iterator[Violation]
                 f"every rank takes the same pictures of `{context.text(data)}` in the same order, and all compute the same "
                 "gradients: give each a seed of its own, with `hvd.rank()` in it",
             )
-    for site, data in (*batches_alike.fed(context), *batches_alike.generated(context)):
+    for site, data in (
+        *batches_alike.fed(context),
+        *batches_alike.generated(context),
+        *batches_alike.of_inputs(context),
+    ):
         if context.facts.horovod.runs(site) and not context.facts.rank_tests.may_be_guarded(site):
             yield restriction.at(
                 context,

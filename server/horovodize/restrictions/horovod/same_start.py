@@ -8,7 +8,12 @@ from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
-from horovodize.restrictions.horovod.sent_weights import is_left, trained_model
+from horovodize.restrictions.horovod.sent_weights import (
+    is_left,
+    made_by,
+    trained_model,
+    trained_models,
+)
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
@@ -18,6 +23,9 @@ _SAME = re.compile(
 _LOADS = re.compile(r"load|restore|set_weights|assign")
 _OF_ARRAYS = ("tensorflow.random.", "tensorflow.compat.v1.random", "numpy.random.")
 _ASSIGNING = ("tensorflow.compat.v1.assign", "tensorflow.assign")
+_RATES = ("lr", "learning_rate")
+_COMPUTING = ("zip", "list", "tuple", "range", "len", "enumerate", "sum", "map")
+_MEANS = ("mean", "average", "copy", "add", "multiply", "zeros_like", "append")
 _BEHIND = 200
 _VALUES = (
     "broadcast",
@@ -119,33 +127,63 @@ def _sets_another(context: Context, node: ast.expr) -> bool:
         return bool(made) and all(_isnt_trained(argument(c, "trainable", 1)) for c in made)
     made = context.values.calls(node.value)
     if node.attr in ("assign", "assign_add", "assign_sub"):
-        if _is_weight_of_another(context, node.value):
+        if _is_weight_of_another(context, node.value) or context.names.last(node.value) in _RATES:
             return True
         return bool(made) and all(_isnt_trained(argument(c, "trainable", 1)) for c in made)
     if node.attr == "set_weights" and isinstance(call, ast.Call) and call.func is node:
         return _is_copied_from_trained(context, call)
-    if node.attr != "load_weights" or len(made) != 1 or context.sites.fits:
+    if node.attr != "load_weights" or context.sites.fits:
         return False
-    trained = [trained_model(context, update) for update in context.sites.updates]
-    calls = [context.values.calls(model) if model is not None else [] for model in trained]
-    if not calls or any(len(each) != 1 for each in calls):
+    made = made_by(context, node.value)
+    trained = [m for update in context.sites.updates for m in trained_models(context, update)]
+    calls = [made_by(context, model) for model in trained]
+    if len(made) != 1 or not calls or any(len(each) != 1 for each in calls):
         return False
-    of_trained = {c for each in calls for c in context.values.depends(each, _BEHIND)}
-    return made[0] not in of_trained and not of_trained & {
-        c for c in context.values.depends(made, _BEHIND) if c in {each[0] for each in calls}
-    }
+    firsts = {each[0] for each in calls}
+    of_trained = set(context.values.depends([*firsts], _BEHIND))
+    return made[0] not in of_trained and not firsts & set(context.values.depends(made, _BEHIND))
 
 
 def _is_copied_from_trained(context: Context, call: ast.Call) -> bool:
-    """Whether a network gets the weights that another one has on this rank: `target.set_weights(online.get_weights())`. Where
-    the other is what is trained, that makes ranks no more alike than they were."""
-    given = call.args[0] if len(call.args) == 1 else None
-    if not isinstance(given, ast.Call) or context.names.last(given.func) != "get_weights":
-        return False
-    if not isinstance(given.func, ast.Attribute) or not isinstance(call.func, ast.Attribute):
-        return False
-    trained, of = _trained(context), context.text(given.func.value)
-    return of in trained and context.text(call.func.value) not in trained
+    """Whether a network gets weights that this rank has itself: `target.set_weights(online.get_weights())`, or a mean of such
+    weights. That makes ranks no more alike than they were."""
+    return len(call.args) == 1 and _are_of_this_rank(context, call.args[0], set())
+
+
+def _are_of_this_rank(context: Context, e: ast.expr, seen: set[ast.AST]) -> bool:
+    """Whether some weights are surely taken from networks here, `model.get_weights()`, and calculated with."""
+    if e in seen:
+        return True
+    seen.add(e)
+    match e:
+        case ast.Constant():
+            return True
+        case ast.Call(func=ast.Attribute(attr="get_weights"), args=[]):
+            return True
+        case ast.Call(args=args) if context.is_builtin(e.func, *_COMPUTING) or (
+            context.names.last(e.func) in _MEANS
+            and (context.names.of(e.func) or "").startswith(("numpy.", "tensorflow.", "copy."))
+        ):
+            return all(_are_of_this_rank(context, a, seen) for a in args)
+        case ast.BinOp(left=left, right=right):
+            return _are_of_this_rank(context, left, seen) and _are_of_this_rank(context, right, seen)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _are_of_this_rank(context, body, seen) and _are_of_this_rank(context, orelse, seen)
+        case ast.ListComp(elt=elt) | ast.GeneratorExp(elt=elt):
+            return _are_of_this_rank(context, elt, seen)
+        case ast.Name() | ast.Attribute():
+            bound = (
+                context.scopes.reaching(e)
+                if isinstance(e, ast.Name)
+                else context.values.attribute_bindings(e)
+            )
+            values = [
+                b.value if b.value is not None else getattr(b.statement, "iter", None)
+                for b in bound
+                if b.kind != "augment"
+            ]
+            return bool(values) and all(v is not None and _are_of_this_rank(context, v, seen) for v in values)
+    return False
 
 
 def _trained(context: Context) -> set[str]:

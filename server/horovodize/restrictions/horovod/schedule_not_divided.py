@@ -124,7 +124,7 @@ from collections.abc import Iterator
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.averages_by_step import decays
 from horovodize.restrictions.horovod.counts_of_schedules import own_counts
-from horovodize.restrictions.horovod.made_without_ranks import is_of_one
+from horovodize.restrictions.horovod.made_without_ranks import is_divided_only, is_of_one
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
 from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
@@ -167,7 +167,8 @@ def find(context: Context) -> Iterator[Violation]:
         *(
             steps
             for training in context.sites.read_estimators.trainings
-            if (steps := training.steps or training.max_steps) is not None and use.factor(steps) == -1
+            if (steps := training.steps or training.max_steps) is not None
+            and (use.factor(steps) == -1 or is_divided_only(context, steps))
         ),
     ]
     if not divided:
@@ -277,7 +278,8 @@ def _count(context: Context, schedule: ast.Call) -> ast.expr | None:
     for module, counts in ((_SCHEDULES, _COUNTS), (_OF_GRAPHS, _COUNTS_OF_GRAPHS)):
         word, at = counts.get(name.removeprefix(module), ("", 0))
         if word and name.startswith(module):
-            return argument(schedule, word, at)
+            count = argument(schedule, word, at)
+            return context.facts.horovod.parameter_of_estimator(count) if count is not None else None
     return None
 
 

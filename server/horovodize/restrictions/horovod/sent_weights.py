@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import argument, position
+from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What makes something that broadcasts only when a training or a session gets it.
 HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")
@@ -112,18 +112,48 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
     given = [m for call in sends for m in _models(context, argument(call, "variables", 0))]
     if not given or None in given or context.facts.horovod.calls(*HANDED):
         return
-    sent = {c for m in given if m is not None for c in context.values.calls(m)}
-    parts = set(context.values.depends([*sent], _LIMIT))
+    sent = {c for m in given if m is not None for c in made_by(context, m)}
+    parts = set(context.values.depends([*sent], _LIMIT)) - _inside_functions(context, sent)
     told = set[str]()
     for update in context.sites.updates:
-        model = trained_model(context, update)
-        made = context.values.calls(model) if model is not None else []
-        if model is None or len(made) != 1 or made[0] in sent | parts or context.text(model) in told:
-            continue
-        if sent & set(context.values.depends([*made], _LIMIT)):
-            continue
-        told.add(context.text(model))
-        yield update, model, sends[0]
+        for model in trained_models(context, update):
+            made = made_by(context, model)
+            if len(made) != 1 or made[0] in sent | parts or context.text(model) in told:
+                continue
+            behind = set(context.values.depends([*made], _LIMIT)) - _inside_functions(context, {made[0]})
+            if not sent & behind:
+                told.add(context.text(model))
+                yield update, model, sends[0]
+
+
+def _inside_functions(context: Context, made: set[ast.Call]) -> set[ast.AST]:
+    """What stands in the functions that calls run: two calls of one function make two models, by the same lines."""
+    functions = [context.values.callee(c) for c in made]
+    return {n for f in functions if isinstance(f, FUNCTIONS) for n in ast.walk(f)}
+
+
+def made_by(context: Context, model: ast.expr) -> list[ast.Call]:
+    """The calls that make a model: of a name or a field that is bound once, to a call, that one, whatever it runs."""
+    bound = (
+        context.scopes.reaching(model)
+        if isinstance(model, ast.Name)
+        else context.values.attribute_bindings(model)
+        if isinstance(model, ast.Attribute)
+        else []
+    )
+    if (
+        len(bound) == 1
+        and bound[0].kind == "assign"
+        and not bound[0].path
+        and isinstance(bound[0].value, ast.Call)
+    ):
+        return [bound[0].value]
+    if len(bound) == 1 and bound[0].kind == "assign" and len(bound[0].path) == 1:
+        values, at = bound[0].value, bound[0].path[0]
+        if isinstance(values, ast.Tuple) and isinstance(at, int) and at < len(values.elts):
+            value = values.elts[at]
+            return [value] if isinstance(value, ast.Call) else []
+    return context.values.calls(model)
 
 
 def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | None]:
@@ -132,7 +162,7 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | Non
         case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODEL:
             if context.facts.optimizers.arrivals(model) and _is_optimizer(context, model):
                 return
-            yield model if len(context.values.calls(model)) == 1 else None
+            yield model if len(made_by(context, model)) == 1 else None
         case ast.Attribute(attr="non_trainable_variables" | "non_trainable_weights"):
             return  # no gradient changes these
         case ast.BinOp(op=ast.Add()):
@@ -165,14 +195,9 @@ def _gone_through(context: Context, name: ast.Name) -> ast.List | ast.Tuple | No
 
 
 def _is_variable(context: Context, e: ast.expr) -> bool:
-    """Whether something is a variable of the script's own that no gradient changes, such as a counter."""
+    """Whether something is a variable of the script's own, such as a counter, and no model."""
     made = context.values.calls(e)
-    return bool(made) and all(
-        context.names.last(c.func) == "Variable"
-        and isinstance(trained := argument(c, "trainable", 1), ast.Constant)
-        and trained.value is False
-        for c in made
-    )
+    return bool(made) and all(context.names.last(c.func) == "Variable" for c in made)
 
 
 def _is_optimizer(context: Context, e: ast.expr) -> bool:
@@ -185,15 +210,31 @@ def _is_optimizer(context: Context, e: ast.expr) -> bool:
 
 def trained_model(context: Context, update: Update) -> ast.Name | ast.Attribute | None:
     """The model whose weights an update changes, and no other's: `zip(gradients, model.trainable_variables)`."""
+    found = trained_models(context, update)
+    return found[0] if len(found) == 1 else None
+
+
+def trained_models(context: Context, update: Update) -> list[ast.Name | ast.Attribute]:
+    """The models whose weights an update changes: also of `one.trainable_variables + other.trainable_variables`; none where
+    something else is changed, too, that isn't seen."""
     pairs = argument(update.call, "grads_and_vars", 0)
     if not isinstance(pairs, ast.Call) or not context.is_builtin(pairs.func, "zip") or len(pairs.args) != 2:
-        return None
-    second = pairs.args[1]
-    if isinstance(second, ast.Name):
-        bound = context.scopes.reaching(second)
-        if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or bound[0].value is None:
-            return None
-        second = bound[0].value
-    if isinstance(second, ast.Attribute) and second.attr in OF_MODEL:
-        return second.value if isinstance(second.value, (ast.Name, ast.Attribute)) else None
-    return None
+        return []
+    todo, found = [pairs.args[1]], list[ast.Name | ast.Attribute]()
+    while todo:
+        e = todo.pop(0)
+        if isinstance(e, ast.Name):
+            bound = context.scopes.reaching(e)
+            if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path or bound[0].value is None:
+                return []
+            e = bound[0].value
+        match e:
+            case ast.BinOp(op=ast.Add()):
+                todo += [e.left, e.right]
+            case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODEL:
+                found.append(model)
+            case ast.List() | ast.Tuple() if all(_is_variable(context, x) for x in e.elts):
+                pass
+            case _:
+                return []
+    return found

@@ -49,8 +49,30 @@ def is_unordered(context: Context, e: ast.expr, depth: int = 0) -> bool:
             return is_unordered(context, inner, depth + 1)
         case ast.Name():
             made = _made(context, e)
-            return made is not None and is_unordered(context, made, depth + 1)
+            return made is not None and (
+                is_unordered(context, made, depth + 1) or _is_filled_with_texts(context, e, made, depth + 1)
+            )
     return False
+
+
+def _is_filled_with_texts(context: Context, name: ast.Name, made: ast.expr, depth: int) -> bool:
+    """Whether a set is made empty, and then only texts are put into it: `words.update(line.split())`."""
+    if not isinstance(made, ast.Call) or not context.is_builtin(made.func, *_SETS) or made.args:
+        return False
+    put = [
+        call
+        for word in ("update", "add")
+        for n in context.module.loads.get(word)
+        if isinstance(n, ast.Attribute) and context.text(n.value) == name.id
+        if isinstance(call := context.syntax.parent.get(n), ast.Call) and len(call.args) == 1
+        if context.syntax.function(call) is context.syntax.function(name)
+    ]
+    return bool(put) and all(
+        _gives_texts(context, c.args[0], depth)
+        if context.names.last(c.func) == "update"
+        else _is_text(context, c.args[0])
+        for c in put
+    )
 
 
 def _made(context: Context, name: ast.Name) -> ast.expr | None:

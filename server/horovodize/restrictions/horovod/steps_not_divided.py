@@ -149,13 +149,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.batches_alike import generators_of, is_alike, is_flow
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.made_without_ranks import is_of_one
 from horovodize.restrictions.horovod.mending import BINDING_TIGHTER, horovod
-from horovodize.restrictions.horovod.numbers_of_steps import of_hooks, of_loop
+from horovodize.restrictions.horovod.numbers_of_steps import is_range, of_hooks, of_loop
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.rows_of_graphs import asked_of
 from horovodize.restrictions.restriction import Restriction
@@ -166,6 +167,8 @@ from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
+
+_PARTING = ("take", "shard", "repeat", "skip", "from_generator", "choice", "sample", "permutation")
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -193,10 +196,11 @@ def _loops(context: Context) -> Iterator[Violation]:
 def _is_endless_loop(context: Context, step: ast.Call, loop: ast.AST) -> bool:
     """Whether a loop would go on without its number: it goes through a data set without an end, or takes its batches of one."""
     pipelines = context.facts.feeding.kinds.pipelines
-    assert isinstance(loop, ast.For)
-    if not (isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range")):
+    if isinstance(loop, ast.For) and not (isinstance(loop.iter, ast.Call) and is_range(context, loop.iter)):
         data = gone_through(context, loop.iter)
         return is_endless_after(pipelines, step, data) or _is_repeated(context, data)
+    if context.facts.steps.of(step).feed is Feed.DRAW:
+        return True
     made = [c for e in context.facts.steps.of(step).batches for c in asked_of(context, e)]
     return bool(made) and all(is_endless_after(pipelines, step, data) for data in made)
 
@@ -299,11 +303,28 @@ def _is_of_whole_arrays(context: Context, fit: Fit, epochs: ast.expr) -> bool:
     use, data = context.facts.horovod, argument(fit.call, "x", 0)
     if fit.method != "fit" or data is None or has_unpacking(fit.call) or not use.runs(fit.call):
         return False
-    if argument(fit.call, "y", 1) is None or context.facts.feeding.kinds.pipelines.is_dataset(data):
+    if context.facts.feeding.kinds.pipelines.is_dataset(data):
+        return _is_whole_pipeline(context, fit, data) and not is_one(epochs) and is_of_one(context, epochs)
+    if argument(fit.call, "y", 1) is None:
         return False
     if is_one(epochs) or not is_of_one(context, epochs) or context.facts.rank_tests.may_be_guarded(fit.call):
         return False
     return is_alike(context, data) and not use.depends_on(data, "size", "local_size", limit=_LIMIT)
+
+
+def _is_whole_pipeline(context: Context, fit: Fit, data: ast.expr) -> bool:
+    """Whether a data set surely has all rows on each rank, and ends: nothing of it asks for the rank or for how many there are,
+    and it is made of arrays or files that are there."""
+    if context.facts.rank_tests.may_be_guarded(fit.call):
+        return False
+    nodes = list(context.values.depends([data], _LIMIT))
+    calls = [n for n in nodes if isinstance(n, ast.Call)]
+    last = [context.names.last(c.func) for c in calls]
+    if len(nodes) >= _LIMIT or any(name in _PARTING for name in last):
+        return False
+    asked = context.facts.horovod.depends_on(data, "rank", "size", "local_rank", "local_size", limit=_LIMIT)
+    whole = any((context.names.of(c.func) or "").endswith("Dataset.from_tensor_slices") for c in calls)
+    return whole and not asked and is_alike(context, data) or (whole and not asked and "shuffle" in last)
 
 
 def _is_repeated(context: Context, data: ast.expr) -> bool:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.rank_tests import RankTest
 from horovodize.interleaving import OwnAnswers
 from horovodize.interleaving.own_answers import Taken
 from horovodize.restrictions.context import Context
+from horovodize.summary.syntax import argument
 
 _HOOKS = ("tensorflow.compat.v1.train.SessionRunHook", "tensorflow.estimator.SessionRunHook")
+_EXCHANGING = ("allreduce", "allgather", "broadcast", "alltoall", "reducescatter", "grouped_allreduce")
+_LIMIT = 200
 _DURING = ("before_run", "after_run", "after_create_session")
 
 
@@ -35,3 +39,25 @@ def stopping(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             if own is not None:
                 yield call, own
                 break
+
+
+def waiting(context: Context) -> Iterator[tuple[ast.expr, ast.AST, RankTest]]:
+    """Hooks that only some ranks get, what they fetch with each step that all ranks must take part in, and the test."""
+    collectives, items = context.facts.collectives.all, context.facts.callback_items
+    if not context.sites.builds_graph:
+        return
+    made = [
+        *(t.call for t in context.sites.read_estimators.trainings),
+        *context.module.calls_of("tensorflow.compat.v1.train.MonitoredTrainingSession"),
+    ]
+    for training in made:
+        hooks = argument(training, "hooks")
+        for item in items.of_list(hooks) if hooks is not None else ():
+            if item.by is None or item.unsure or len(item.made) != 1:
+                continue
+            given = [*item.made[0].args, *(k.value for k in item.made[0].keywords)]
+            for node in context.values.depends(given, _LIMIT):
+                found = collectives.get(node)
+                if found is not None and not found.trains and found.name in _EXCHANGING:
+                    yield item.node, node, item.by
+                    break

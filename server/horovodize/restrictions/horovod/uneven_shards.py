@@ -214,6 +214,7 @@ from typing import TypeGuard
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
+from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.counted_batches import counted
 from horovodize.restrictions.horovod.counts_of_turns import numbers, turns_of_sessions
 from horovodize.restrictions.horovod.numbers_of_steps import found_on_a_host
@@ -221,7 +222,7 @@ from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import FUNCTIONS, argument
 
 _LIMIT = 300
 
@@ -236,7 +237,15 @@ def find(context: Context) -> Iterator[Violation]:
     for site, data, reasons in counted(context) if use.calls("rank") else ():
         if not use.runs(site) or context.facts.rank_tests.is_guarded_everywhere(site):
             continue
-        dealt = next((d for reason in reasons if (d := dealt_at(context, reason, data)) is not None), None)
+        dealt = next(
+            (
+                d
+                for reason in reasons
+                if (d := dealt_at(context, reason, data)) is not None
+                and not _is_of_another_call(context, d, data)
+            ),
+            None,
+        )
         if dealt is None or is_cut(context, dealt):
             continue
         yield RESTRICTION.at(
@@ -248,6 +257,20 @@ def find(context: Context) -> Iterator[Violation]:
         )
     yield from _chosen(context)
     yield from _of_two_parts(context)
+
+
+def _is_of_another_call(context: Context, dealt: ast.expr, data: ast.expr) -> bool:
+    """Whether a part is what another call of a function gets, that gives the batches here: `batches(valid[rank::size])`."""
+    data = gone_through(context, data)
+    function = context.values.callee(data) if isinstance(data, ast.Call) else None
+    if not isinstance(data, ast.Call) or not isinstance(function, FUNCTIONS):
+        return False
+    others = [c for c in context.syntax.calls if c is not data and context.values.callee(c) is function]
+    given, passed = (
+        ([*c.args, *(k.value for k in c.keywords)] for c in (data, *others[:1])) if others else ([], [])
+    )
+    passed += [e for c in others[1:] for e in (*c.args, *(k.value for k in c.keywords))]
+    return dealt in set(context.values.depends(passed, _LIMIT)) - set(context.values.depends(given, _LIMIT))
 
 
 def _of_two_parts(context: Context) -> Iterator[Violation]:

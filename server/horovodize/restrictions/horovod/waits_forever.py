@@ -231,7 +231,7 @@ from horovodize.interleaving import Trouble
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import on_some_ranks, touched_at_once
 from horovodize.restrictions.horovod.orders_of_sets import collectives_by_sets
-from horovodize.restrictions.horovod.stopping_hooks import stopping
+from horovodize.restrictions.horovod.stopping_hooks import stopping, waiting
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -253,6 +253,17 @@ def find(context: Context) -> Iterator[Violation]:
             "this ends the training of one rank alone, and the others wait for it in their next step; let all ranks decide "
             "alike, by what they have exchanged",
             related=[context.related(test, "each rank answers this for itself")],
+        )
+    for hook, fetched, by in waiting(context):
+        yield RESTRICTION.at(
+            context,
+            hook,
+            "a rank may wait here forever: only some ranks get this hook, and with it fetch what all must exchange; give it to "
+            "all, and let one print or write",
+            related=[
+                context.related(fetched, "exchanged here"),
+                context.related(by.test, "ranks differ here"),
+            ],
         )
     stalls = troubles(context, Trouble.STALL)
     if not stalls:

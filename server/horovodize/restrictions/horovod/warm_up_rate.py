@@ -151,14 +151,34 @@ def _is_same_name(context: Context, one: ast.expr, other: ast.expr) -> bool:
 
 
 def _set_by_callbacks(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
-    """Where callbacks of the script's own set the rate in a `fit`, and to what."""
+    """Where callbacks of the script's own set the rate in a `fit`, or a loop that trains does, and to what."""
     changes = Changes(context.facts)
     for call in context.syntax.calls:
-        if context.facts.hooks.around(call) is not None and call.args and changes.of(call) == "rate":
-            yield call, call.args[-1]
+        if _is_while_training(context, call) and call.args and changes.of(call) == "rate":
+            if context.names.last(call.func) in ("set_value", "assign"):
+                yield call, call.args[-1]
     for s in context.syntax.every(ast.Assign):
-        if context.facts.hooks.around(s) is not None and changes.of_assignment(s) == "rate":
-            yield s, s.value
+        if (
+            isinstance(s, ast.Assign)
+            and _is_while_training(context, s)
+            and changes.of_assignment(s) == "rate"
+        ):
+            if not isinstance(s.value, ast.Call):
+                yield s, s.value
+
+
+def _is_while_training(context: Context, node: ast.AST) -> bool:
+    """Whether something is done by a callback, or in a loop in which something trains."""
+    if context.facts.hooks.around(node) is not None:
+        return True
+    loops = {loop for way in context.ways(node) for frame in way for loop in frame.loops}
+    return any(
+        loop in loops
+        for site in context.training_sites
+        for way in context.ways(site)
+        for f in way
+        for loop in f.loops
+    )
 
 
 def _goes_by_rate(context: Context, rate: ast.expr) -> bool:
