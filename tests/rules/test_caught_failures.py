@@ -89,3 +89,48 @@ def test_a_handler_on_the_line_of_its_clause_gets_lines_of_its_own() -> None:
     assert changes(plan, "G4")
     assert "would wait for this one" in plan.text
     compile(plan.text, "train.py", "exec")
+
+
+AGAIN = """\
+import tensorflow as tf
+model, opt = tf.keras.Sequential([]), tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+it, n = iter(ds), 0
+while n < 100:
+    try:
+        {tried}
+    except {caught}:
+        {handled}
+        continue
+    step(x, y)
+    n += 1
+"""
+
+
+@pytest.mark.parametrize(
+    "caught", ["StopIteration", "tf.errors.OutOfRangeError", "(StopIteration, tf.errors.OutOfRangeError)"]
+)
+@pytest.mark.parametrize("handled", ["it = iter(ds)", "it = iter(ds); print('again')"])
+def test_data_that_begin_again_skip_the_same_turn_on_all_ranks(caught: str, handled: str) -> None:
+    text = plan_of(AGAIN.format(tried="x, y = next(it)", caught=caught, handled=handled)).text
+    assert "while n < 100 // hvd.size():" in text
+    assert "except " + caught in text
+
+
+@pytest.mark.parametrize(
+    ("tried", "caught", "handled"),
+    [
+        # near misses: what a batch of one rank may fail by; more is tried than to take a batch; other things are done
+        ("x, y = next(it)", "Exception", "it = iter(ds)"),
+        ("x, y = next(it)", "ValueError", "it = iter(ds)"),
+        ("x, y = a[n], b[n]", "StopIteration", "it = iter(ds)"),
+        ("x, y = next(it); step(x, y)", "StopIteration", "it = iter(ds)"),
+        ("x, y = next(it)", "StopIteration", "it = iter(ds) if n else step(a, b)"),
+    ],
+)
+def test_a_turn_that_one_rank_may_skip_is_refused(tried: str, caught: str, handled: str) -> None:
+    refused(AGAIN.format(tried=tried, caught=caught, handled=handled), "HVD205")

@@ -416,7 +416,10 @@ def test_sums_that_training_does_not_compute_with_are_not_asked_about(given: str
             "steps = 0.9 * steps + 0.1 * float(a)",
             "steps = mean_over_ranks(0.9 ** hvd.size() * steps + (1 - 0.9 ** hvd.size()) * float(a))\n",
         ),
-        ("steps = steps + int(a > 1)", "        steps = steps + int(a > 1)\n"),  # counts
+        (
+            "steps = steps + int(a > 1)",
+            "        steps = steps + sum_over_ranks(int(a > 1))\n",
+        ),  # counts what all have
     ],
 )
 def test_a_number_that_begins_as_a_whole_one(more: str, expected: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.facts import swallowed
 from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.cursors import cursors_of
 from horovodize.facts.exits import deciding, ends_program, ends_well, exits, skips, tests
@@ -297,10 +298,12 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
             continue
         around = tests(draft.syntax, skipping, loop)
         causes = [cause_of(draft, test, loop) for test in around]
-        if any(
-            isinstance(a, ast.ExceptHandler) and draft.syntax.inside(a, loop)
+        handlers = [
+            a
             for a in draft.syntax.ancestors(skipping)
-        ):
+            if isinstance(a, ast.ExceptHandler) and draft.syntax.inside(a, loop)
+        ]
+        if any(not _begins_data_again(draft, handler) for handler in handlers):
             draft.refuse("HVD205", skipping, _FAILS)
         elif set(causes) <= {Cause.COUNT} or _by_means(draft, around, causes):
             continue
@@ -320,6 +323,20 @@ def _keep_together(draft: Draft, loop: Loop, step: ast.AST, sites: set[ast.AST])
             draft.refuse("HVD205", decision, reached_together.OTHER_STEPS)
         else:
             reached_together.agree_on_step(draft, decision.test, arm)
+
+
+def _begins_data_again(draft: Draft, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler does nothing but begin data again that has come to its end, `except StopIteration: it = iter(ds)`: all
+    ranks have equally many batches, so they come there in the same turn."""
+    tried = draft.syntax.parent[handler]
+    takes = tried.body if isinstance(tried, ast.Try) and swallowed.is_shared(draft.module, handler) else []
+    asked = [n for s in takes for n in ast.walk(s) if isinstance(n, ast.Call)]
+    simple = (ast.Assign, ast.AugAssign, ast.Expr, ast.Continue)
+    return (
+        len(takes) == 1
+        and any(draft.names.last(n.func) in ("next", "get_next", "__next__") for n in asked)
+        and all(isinstance(s, simple) for s in handler.body)
+    )
 
 
 def _is_first_arm(draft: Draft, leaving: ast.stmt) -> bool:
