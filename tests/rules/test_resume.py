@@ -950,3 +950,37 @@ def test_a_count_that_begins_where_the_program_is_told(start: str, goes_on: bool
 def test_how_often_was_saved_is_rank_0s_which_alone_saves(loop: str, after: str) -> None:
     epoch = "    for x in tf.data.Dataset.from_tensor_slices(a).batch(4):\n        step(x, x)\n    ck.save('d/ck')\n"
     assert after in plan_of(f"{HEAD}{KEPT}{loop}\n{epoch}").text
+
+
+STATE = """\
+class State({base}):
+    def __init__(self):
+        super().__init__()
+        self.step = tf.Variable(0, dtype=tf.int64)
+        self.best = tf.Variable(1e9)
+state = State()
+ck = tf.train.Checkpoint(model=model, {held}=state)
+ck.restore(tf.train.latest_checkpoint('d'))
+"""
+STATE_LOOP = "while int(state.step) < 1000:\n    step(*next(batches))\n    state.step.assign_add(1)\n"
+
+
+@pytest.mark.parametrize("base", ["tf.Module", "tf.keras.Model", "tf.keras.layers.Layer"])
+@pytest.mark.parametrize("held", ["state", "trainer"])
+def test_a_count_that_a_module_of_the_programs_holds(base: str, held: str) -> None:
+    """A checkpoint keeps what such an object holds: the count of a rank's steps went on from there, on another number of ranks."""
+    text = plan_of(HEAD + STATE.format(base=base, held=held) + STATE_LOOP).text
+    assert f"ck.{held}.step.assign(hvd.broadcast_object(ck.{held}.step.numpy()))\n" in text
+    assert "while int(state.step) < 1000:\n" in text
+    assert "state.step.assign_add(hvd.size())\n" in text
+
+
+def test_a_count_that_no_checkpoint_finds_is_a_ranks_own() -> None:
+    """Near misses: an object that TensorFlow can't look into; a module that no checkpoint holds."""
+    for source in (
+        STATE.format(base="object", held="state"),
+        STATE.format(base="tf.Module", held="state").replace("state=state", "other=model"),
+    ):
+        text = plan_of(HEAD + source + STATE_LOOP).text
+        assert "while int(state.step) < 1000 // hvd.size():\n" in text or "max(1, 1000 // hvd.size())" in text
+        assert "state.step.assign_add(1)\n" in text

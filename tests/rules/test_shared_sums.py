@@ -179,3 +179,38 @@ def test_sums_that_can_not_be_told_are_asked_about(turn: str) -> None:
 def test_what_is_not_divided_is_whole() -> None:
     plan = plan_of(HEAD + textwrap.indent("total += n\n" + DUE, "        "), split_data=False)
     assert SUM not in plan.text
+
+
+PATIENT = HEAD.replace("for epoch in range(9):", "bad, best = 0, 1e9\nwhile bad < 3:")
+CHECKED = "    mean = float(tf.reduce_mean(model(a) - b))\n    if mean < best:\n        best, bad = mean, 0\n    else:\n        bad += 1\n"
+RATE = "opt.learning_rate.assign(0.1 * 0.5 ** ({read} / 5000))\n"
+
+
+@pytest.mark.parametrize(
+    ("begun", "read", "adds"),
+    [
+        ("rows = 0", "rows", "rows += {}"),
+        ("rows = tf.Variable(0)", "float(rows)", "rows.assign_add({})"),
+        ("rows = tf.Variable(0)", "int(rows.numpy())", "rows.assign_add({})"),
+    ],
+)
+@pytest.mark.parametrize("amount", ["len(x)", "int(tf.shape(x)[0])", "n"])
+def test_a_rate_by_what_ranks_may_count_differently(begun: str, read: str, adds: str, amount: str) -> None:
+    """A rank's last batch may be smaller: the rate was refused where the loop ends by what is measured."""
+    turn = RATE.format(read=read) + adds.format(amount) + "\n"
+    plan = plan_of(
+        PATIENT.replace("bad, best", begun + "\nbad, best", 1) + textwrap.indent(turn, "        ") + CHECKED
+    )
+    assert adds.format(f"{SUM}({amount})") in plan.text
+    assert f"({read} / 5000) * hvd.size())" in plan.text
+
+
+def test_a_variable_that_is_set_to_something_else_is_no_sum() -> None:
+    turn = "rows.assign_add(n)\nif int(rows) >= due:\n    save()\n    due += 500\n    rows.assign(n)\n"
+    assert (
+        SUM
+        not in plan_of(
+            HEAD.replace("total, since", "rows = tf.Variable(0)\ntotal, since", 1)
+            + textwrap.indent(turn, "        ")
+        ).text
+    )

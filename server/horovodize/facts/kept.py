@@ -17,6 +17,13 @@ VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", "tensorflow
 RESTORING = ("restore", "restore_or_initialize", "read")
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _BEGINS = ("initial_value", "initializer")  # of Keras 3's
+# Classes whose objects are asked for the variables in their fields.
+_TRACKING = {
+    "tensorflow.Module",
+    "tensorflow.keras.Model",
+    "tensorflow.keras.layers.Layer",
+    "tensorflow.train.Checkpoint",
+}
 INFINITE = ("numpy.inf", "numpy.Inf", "math.inf", "numpy.infty")
 
 
@@ -114,16 +121,29 @@ class Kept:
             yield from ((f.node, target.id) for f in way if self.module.syntax.function(f.node) is home)
 
     def _held(self, checkpoint: ast.Call) -> Iterator[tuple[str | None, ast.expr]]:
-        """(name, value) of what a checkpoint is made with; the name is None where it comes in a dict."""
+        """(name, value) of what a checkpoint is made with, and of what modules of the program's own among that hold,
+        `state.step`; the name is None where it comes in a dict."""
         for keyword in checkpoint.keywords:
             if keyword.arg is not None:
                 yield keyword.arg, keyword.value
+                yield from ((f"{keyword.arg}.{field}", e) for field, e in self._fields(keyword.value))
                 continue
             for origin in self.values.origins(keyword.value):
                 if isinstance(origin.node, ast.Dict):
                     yield from ((None, v) for v in origin.node.values)
                 elif isinstance(origin.node, ast.Call) and self.module.names.last(origin.node.func) == "dict":
                     yield from ((None, k.value) for k in origin.node.keywords)
+
+    def _fields(self, held: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+        """(field, value) of what an object keeps that TensorFlow finds in it: `self.step = tf.Variable(0)` of a `tf.Module`."""
+        made = [c for c in self.values.calls(held) if isinstance(self.values.callee(c), ast.ClassDef)]
+        for cls in dict.fromkeys(self.values.callee(c) for c in made):
+            if not isinstance(cls, ast.ClassDef) or not _TRACKING & set(self.values.ancestors(cls)):
+                continue
+            for s in (n for method in cls.body for n in ast.walk(method) if isinstance(n, ast.Assign)):
+                for target in s.targets:
+                    if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+                        yield target.attr, s.value
 
     def _is_one_number(self, made: ast.Call) -> bool:
         start = first_value(made)

@@ -76,6 +76,8 @@ def _plans(draft: Draft, known: list[Sum], steered: set[ast.AST]) -> Iterator[_P
     for total in known:
         reads = [n for n in reads_of(draft, total.target) if _is_in_loops(draft, n, total)]
         triggers = [n for n in reads if _goes_by(draft, n, total, steered)]
+        if total.counts_rows:  # its tests are told how far it goes
+            triggers = [n for n in triggers if n in steered]
         if triggers:
             windows = [found for n in triggers if (found := _window(draft, n)) is not None]
             yield _Plan(total, (total, *_dividends(draft, total, reads, known)), tuple(windows))
@@ -209,7 +211,7 @@ def _dividends(draft: Draft, total: Sum, reads: list[ast.expr], known: list[Sum]
 
 def _can_be_shared(draft: Draft, total: Sum, divisors: Sequence[Sum], agreed: frozenset[ast.AST]) -> bool:
     """Whether all ranks come to where a sum is added up, and nothing takes it for a rank's own."""
-    if not total.is_by_step or not all(_is_reached(draft, s, agreed) for s, _ in total.adding):
+    if not total.is_by_step or not all(_is_reached(draft, s, total, agreed) for s, _ in total.adding):
         return False
     keys = {key_of(draft, d.target) for d in divisors}
     for read in reads_of(draft, total.target):
@@ -227,11 +229,19 @@ def _can_be_shared(draft: Draft, total: Sum, divisors: Sequence[Sum], agreed: fr
     return True
 
 
-def _is_reached(draft: Draft, place: ast.AST, agreed: frozenset[ast.AST]) -> bool:
-    """Whether all ranks come to a place alike, once the sum is the same on all of them: a loop may end by it."""
+def _is_reached(draft: Draft, place: ast.AST, total: Sum, agreed: frozenset[ast.AST]) -> bool:
+    """Whether all ranks come to a place alike, once the sum is the same on all of them: a loop may end by it. How the loops go
+    around the one that takes the steps they decide together, for those steps."""
     if draft.drive.in_traced(place) or outputs_of(draft).is_early(place):
         return False
-    return isinstance(draft.facts.uniform.where(agreed).reach(place), Uniform)
+    uniform, loops = draft.facts.uniform.where(agreed), [d.loop for d in total.drivers]
+    if isinstance(uniform.reach(place), Uniform):
+        return True
+    frames = [frame.node for way in draft.drive.ways(place) for frame in way]
+    under = [test for node in frames for test, _ in draft.syntax.conditions(node)]
+    tests = [t.test for t in under if not any(draft.syntax.inside(loop, t) for loop in loops)]
+    tests += [t.test for node in frames for t in draft.facts.occasions.skipped_by(node, {*total.drivers})]
+    return not any(True for test in tests for _ in uniform.reasons(test))
 
 
 def _is_count_of_rank(draft: Draft, e: ast.expr) -> bool:
@@ -256,7 +266,7 @@ def _is_window_known(
     if not isinstance(test.ops[0], _WINDOW):
         return False
     if _is_added(width, total):
-        return _is_reached(draft, test, agreed)
+        return _is_reached(draft, test, total, agreed)
     return draft.facts.feeding.kinds.constant(width) is not None
 
 

@@ -31,6 +31,7 @@ class Sum:
     drivers: frozenset[Driver]
     begins_again: bool
     is_by_step: bool
+    counts_rows: bool  # as G6 sees, which lets it go on by size() batches where nothing has to be the same on all ranks
 
 
 def sums(draft: Draft, divided: set[Driver]) -> Iterator[Sum]:
@@ -40,6 +41,11 @@ def sums(draft: Draft, divided: set[Driver]) -> Iterator[Sum]:
         sum_ = added(s)
         if sum_ is not None and is_place(sum_.target):
             found.setdefault(key_of(draft, sum_.target), []).append((s, sum_))
+    for call in draft.sites.method_calls("assign_add"):  # of a `tf.Variable`
+        kept = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if kept is not None and is_place(kept) and len(call.args) == 1 and draft.names.of(call.func) is None:
+            sum_ = Augmented(kept, ast.Add(), call.args[0])
+            found.setdefault(key_of(draft, kept), []).append((draft.syntax.statement(call), sum_))
     for adding in found.values():
         total = _sum_of(draft, tuple(adding), divided)
         if total is not None:
@@ -47,7 +53,7 @@ def sums(draft: Draft, divided: set[Driver]) -> Iterator[Sum]:
 
 
 def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divided: set[Driver]) -> Sum | None:
-    drivers, by_step = set[Driver](), True
+    drivers, by_step, counts_rows = set[Driver](), True, False
     for statement, sum_ in adding:
         at = draft.facts.occasions.counted_at(statement)
         if at is None or at[1] or not at[0] or not at[0] <= divided:
@@ -55,13 +61,18 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if draft.facts.occasions.are_seldom(statement, at[0]):
             return None
         by_step = by_step and counted.is_by_step(draft, statement)
-        if draft.facts.counters.of(sum_.target) is not None or not _is_measured(draft, sum_.value):
+        counter = draft.facts.counters.of(sum_.target)
+        if (counter is not None and not counter.rows) or not _is_measured(draft, sum_.value):
             return None
+        counts_rows = counts_rows or counter is not None
         if _may_be_less(draft, sum_):
             return None
         drivers |= at[0]
     target, again = adding[0][1].target, False
     own = {s for s, _ in adding}
+    assigned = draft.sites.method_calls("assign", "assign_sub")
+    if any(_sets(draft, call, target) for call in assigned):
+        return None
     for s in settings_of(draft, target):
         if s in own:
             continue
@@ -69,7 +80,13 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if not sets_number(draft, s) and (inside is not None or isinstance(s, ast.AugAssign)):
             return None
         again = again or inside is not None
-    return Sum(target, adding, frozenset(drivers), again, by_step)
+    return Sum(target, adding, frozenset(drivers), again, by_step, counts_rows)
+
+
+def _sets(draft: Draft, call: ast.Call, target: Place) -> bool:
+    """`total.assign(0)`"""
+    kept = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return kept is not None and is_place(kept) and key_of(draft, kept) == key_of(draft, target)
 
 
 def _is_measured(draft: Draft, value: ast.expr) -> bool:
