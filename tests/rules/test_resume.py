@@ -968,7 +968,7 @@ STATE_LOOP = "while int(state.step) < 1000:\n    step(*next(batches))\n    state
 @pytest.mark.parametrize("base", ["tf.Module", "tf.keras.Model", "tf.keras.layers.Layer"])
 @pytest.mark.parametrize("held", ["state", "trainer"])
 def test_a_count_that_a_module_of_the_programs_holds(base: str, held: str) -> None:
-    """A checkpoint keeps what such an object holds: the count of a rank's steps went on from there, on another number of ranks."""
+    """A checkpoint keeps what such an object holds: a rank's count went on from there, on another number of ranks."""
     text = plan_of(HEAD + STATE.format(base=base, held=held) + STATE_LOOP).text
     assert f"ck.{held}.step.assign(hvd.broadcast_object(ck.{held}.step.numpy()))\n" in text
     assert "while int(state.step) < 1000:\n" in text

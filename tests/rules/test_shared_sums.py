@@ -182,7 +182,8 @@ def test_what_is_not_divided_is_whole() -> None:
 
 
 PATIENT = HEAD.replace("for epoch in range(9):", "bad, best = 0, 1e9\nwhile bad < 3:")
-CHECKED = "    mean = float(tf.reduce_mean(model(a) - b))\n    if mean < best:\n        best, bad = mean, 0\n    else:\n        bad += 1\n"
+CHECKED = "    mean = float(tf.reduce_mean(model(a) - b))\n    if mean < best:\n"
+CHECKED += "        best, bad = mean, 0\n    else:\n        bad += 1\n"
 RATE = "opt.learning_rate.assign(0.1 * 0.5 ** ({read} / 5000))\n"
 
 
