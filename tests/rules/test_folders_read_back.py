@@ -102,3 +102,22 @@ def test_they_do_not_for_other_folders_and_files(program: str, reading: str) -> 
 )
 def test_what_may_be_in_a_folder(written: str, folder: str, is_in: bool) -> None:
     assert may_be_in(written, folder) is is_in
+
+
+KEEPER = """\
+class Keep(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.save_weights(f'out/{epoch}.h5')
+        names = sorted(glob.glob('out/*.h5'))
+        FIRST
+        for old in names[:-2]:
+            os.remove(old)
+model.fit(x, y, callbacks=[Keep()])
+"""
+
+
+def test_what_only_rank_0_removes_is_not_waited_for() -> None:
+    text = plan_of(HEAD + KEEPER.replace("FIRST", "print(names)")).text.replace("'", '"')
+    assert "if hvd.rank() == 0:\n            print(names)\n            for old in names[:-2]:" in text
+    assert WAIT not in text
+    assert waits_at(KEEPER.replace("FIRST", "self.model.load_weights(names[0])"), "names = ")

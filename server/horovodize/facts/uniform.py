@@ -41,6 +41,7 @@ from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, LOOPS, Loop
 __all__ = ["Answer", "Source", "Uniform", "Uniformity", "Unknown", "Varies"]
 
 _BUDGET = 4000
+_ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _TAKE_ALL = frozenset("list tuple set frozenset dict sum min max sorted fsum mean join extend".split())
 _GRAVEST = tuple(Source)
 _ITERATED = ("__iter__", "__next__")
@@ -116,6 +117,16 @@ class Uniformity:
             and self.module.names.last(r.where.func) in WHETHER_THERE
             for r in found
         )
+
+    def goes_by_a_read_number(self, test: ast.expr) -> bool:
+        """Whether ranks differ in a test by nothing but a number that files tell, and that has a name: `if begin < 10:` of
+        `begin = 0`, `if last: begin = epoch_of(last)`. Where training stands under it, rank 0's number goes for all (G4)."""
+        if not isinstance(test, ast.Compare) or not all(isinstance(op, _ORDERED) for op in test.ops):
+            return False
+        if any(not isinstance(r, Varies) or r.kind is not Source.FILES for r in self.reasons(test)):
+            return False
+        sides = (test.left, *test.comparators)
+        return all(isinstance(e, (ast.Name, ast.Attribute)) or not self.reasons(e) for e in sides)
 
     @cached_property
     def of_values(self) -> Uniformity:

@@ -10,7 +10,8 @@ the host or process; in a `try` in a loop whose handler goes on as if nothing ha
 information, where a `try` around all of the training has such a handler of failures (distributing lets the exception end the
 run on several ranks), or where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank
 computes from its own batch: distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there
-is an information, too: all ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds. Conditions on
+is an information, too: all ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds; so is one that
+compares a number which files tell (`if begin < epochs:`): all go by rank 0's. Conditions on
 the command line, constants, `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of
 `KeyboardInterrupt` and of the data's end, of a class of the program's own that it raises in the loops of the `try` alone, and
 such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under an `if`.
@@ -108,6 +109,10 @@ _BY_A_FILE = (
     "only ranks that find this file, or don't, train here, and wait for the others; distributing makes all ranks do as rank 0 "
     "does"
 )
+_BY_A_NUMBER = (
+    "only ranks that find such a number in files train here, and wait for the others; distributing makes all ranks go by rank "
+    "0's"
+)
 _AGREED = (
     Source.ROWS,
     Source.THREAD,
@@ -129,7 +134,8 @@ def find(context: Context) -> Iterator[Violation]:
         )
     }
     for (place, message), because in places.items():
-        told = message in (_AS_PRINTED, _BY_A_FILE, _FAILS + _ENDS_THE_RUN) or message.startswith(_LEFT_ALONE)
+        told = message in (_AS_PRINTED, _BY_A_FILE, _BY_A_NUMBER, _FAILS + _ENDS_THE_RUN)
+        told = told or message.startswith(_LEFT_ALONE)
         yield RESTRICTION.at(
             context,
             place,
@@ -198,6 +204,9 @@ def _under(context: Context, test: ast.expr, site: ast.Call, in_statement: bool 
     if any(isinstance(r, Varies) and r.kind in _AGREED for r in context.facts.uniform.reasons(test)):
         if any(context.syntax.inside(test, loop) for loop in context.syntax.loops(site)):
             return  # draws that training is given show in what it computes: by that, all ranks decide together
+    if in_statement and not goes_on and context.facts.uniform.goes_by_a_read_number(test):
+        yield site, _BY_A_NUMBER, differs.where
+        return
     if differs.kind is Source.FILES and not goes_on:
         differs = context.facts.uniform.where(_ranges_around(context, site)).varies(test)
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):

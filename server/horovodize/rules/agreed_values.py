@@ -215,6 +215,8 @@ def _ask_whether(draft: Draft, frame: Frame) -> None:
         if isinstance(condition, ast.If) and draft.facts.uniform.differs_by_a_file(condition.test):
             _take_rank_0s_answer(draft, condition.test)
             continue
+        if isinstance(condition, ast.If) and _take_rank_0s_numbers(draft, condition.test):
+            continue
         if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
             continue
         if any(draft.syntax.inside(condition, loop) for loop in frame.loops) or draft.was(
@@ -252,6 +254,21 @@ def _take_rank_0s_answer(draft: Draft, test: ast.expr) -> None:
         return
     if not agree_value(draft, test, draft.loop_rule, _DO_AS_RANK_0, _WHY_FILE):
         draft.refuse("HVD205", test, _STEPS.format(why=Source.FILES.value))
+
+
+def _take_rank_0s_numbers(draft: Draft, test: ast.expr) -> bool:
+    """`if begin < epochs: model.fit(…, initial_epoch=begin)`, where files tell how far an earlier run came. Whether the test is
+    one of such a number."""
+    used = [r for r in differing(draft, test) if isinstance(r, Varies)]
+    if not used or not draft.facts.uniform.goes_by_a_read_number(test):
+        return False
+    if draft.facts.counters.stored_in(test) is not None:
+        return False  # all ranks agree on it where it is restored (G6)
+    for part in _parts(draft, test, used):
+        if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_STEPS):
+            draft.refuse("HVD205", test, _STEPS.format(why=Source.FILES.value))
+    draft.settled |= {(test, r.where) for r in used}
+    return True
 
 
 def _draw_alike(draft: Draft, test: ast.expr) -> None:

@@ -235,7 +235,10 @@ def agree_value(
     if _can_be_set(draft, e) and draft.can_insert(statement) and not _is_elif(draft, statement):
         text = draft.module.text(e)
         statement = _first_made_of(draft, e, statement)
+        if _is_set_before(draft, e, statement):
+            return True
         if draft.once(f"agreed {text}", statement):
+            draft.agreed_before.append((e, statement))
             line = f"{text} = {draft.helper(by) if by else from_root(draft)}({text})"
             if _is_variable(draft, e) and not by:  # which checkpoints, or a `tf.function`, go on with
                 line = f"{text}.assign({from_root(draft)}({text}.numpy()))"
@@ -275,6 +278,26 @@ def _can_be_set(draft: Draft, e: ast.expr) -> bool:
     if not isinstance(e, ast.Attribute):
         return False
     return any(isinstance(b.anchor, ast.Attribute) for b in draft.module.scopes.attributes.get(e.attr, ()))
+
+
+def _is_set_before(draft: Draft, e: ast.expr, statement: ast.stmt) -> bool:
+    """Whether a name has been given rank 0's value on the way to a statement, and nothing sets it between."""
+    if not isinstance(e, ast.Name):
+        return False
+    syntax, function = draft.syntax, draft.syntax.function(statement)
+    bound = {b.statement for b in draft.module.scopes.reaching(e)}
+    for other, first in draft.agreed_before:
+        block = syntax.block(first)
+        after = block[block.index(first) :]
+        if not isinstance(other, ast.Name) or other.id != e.id or syntax.function(first) is not function:
+            continue
+        if not any(syntax.inside(statement, s) for s in after) or syntax.loops(statement) != syntax.loops(
+            first
+        ):
+            continue
+        if bound and bound == {b.statement for b in draft.module.scopes.reaching(other)}:
+            return True
+    return False
 
 
 def _is_declared(draft: Draft, e: ast.Name) -> bool:

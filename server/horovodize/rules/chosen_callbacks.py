@@ -26,9 +26,21 @@ def ask(draft: Draft, element: ast.expr) -> None:
         if not isinstance(node, ast.expr):
             continue
         for around, _ in draft.syntax.conditions(node):
+            if _is_rank_0s(draft, around):
+                continue
             reasons = [r for r in differing(draft, around.test) if isinstance(r, Varies)]
             if reasons and draft.once("chosen callback", around.test):
                 draft.ask("K3", around.test, _WHAT, _WHY, _ASKED.format(why=reasons[0].why))
+
+
+def _is_rank_0s(draft: Draft, around: ast.AST) -> bool:
+    """Whether all ranks go by rank 0's answer to a test, since it decides whether they train (G4)."""
+    uniform = draft.facts.uniform
+    return (
+        isinstance(around, ast.If)
+        and (uniform.differs_by_a_file(around.test) or uniform.goes_by_a_read_number(around.test))
+        and any(draft.syntax.inside(fit.call, around) for fit in draft.sites.fits)
+    )
 
 
 __all__ = ["ask"]

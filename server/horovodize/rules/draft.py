@@ -71,6 +71,9 @@ class Draft(Decisions):
         self._decisions: dict[Edit | Move, Decision] = {}
         self.stream: dict[str, str] = {}  # what the helper "alike" uses (`any_rank_test.alike`)
         self.settled: set[tuple[ast.AST, ast.AST]] = set()  # what an expression no longer varies by
+        self.agreed_before: list[
+            tuple[ast.expr, ast.stmt]
+        ] = []  # names that are rank 0's from before a statement on
         self._divided = False
         self.shared_lines: list[ast.stmt] = []  # statements that need lines of their own
         self.synced: list[Synced] = []  # of an elastic program: what its steps train

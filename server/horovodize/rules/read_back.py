@@ -54,6 +54,8 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         waited, shown = _waited(before, back), _taken_out(draft, guarded, place)
         if (waited and not isinstance(read, ast.Attribute)) or read in guarded:
             continue
+        if back.read.family == "folder" and _is_for_rank_0(draft, guarded, read):
+            continue
         if place in guarded and shown is None:
             continue
         if isinstance(read, ast.Attribute) and read not in told:
@@ -115,6 +117,22 @@ def _wait(draft: Draft, place: ast.stmt) -> list[str]:
     return (
         draft.lines_of(*waiting, comment=_COMMENT) if len(waiting) > 1 else [draft.said(waiting[0], _COMMENT)]
     )
+
+
+def _is_for_rank_0(draft: Draft, guarded: Guarded, read: ast.AST) -> bool:
+    """Whether only rank 0 uses what is found in a folder: `files = sorted(glob(pattern))`, of which it removes old ones."""
+    statement = draft.syntax.statement(read)
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    name, function = statement.targets[0].id, draft.syntax.function(statement)
+    if len(statement.targets) > 1 or function is None or draft.module.scopes.scope(statement) is not function:
+        return False
+    uses = [
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    return bool(uses) and all(use in guarded for use in uses)
 
 
 def _taken_out(draft: Draft, guarded: Guarded, place: ast.stmt) -> ast.AST | None:
