@@ -40,9 +40,12 @@ def test_the_clock_is_a_rank_s_own_when_an_epoch_ends_too() -> None:
     ]
 
 
-def test_every_test_on_the_way_is_asked_and_those_that_leave_before() -> None:
+def test_tests_on_the_way_are_asked_and_those_that_leave_before() -> None:
+    """But for those that come out the same on all ranks: which batch it is."""
     body = """\
     if n < 3:
+        return
+    if logs['loss'] < 1:
         return
     if logs:
         if logs['loss'] > 9:
@@ -50,7 +53,7 @@ def test_every_test_on_the_way_is_asked_and_those_that_leave_before() -> None:
     if n > 99:
         return
     """
-    assert asked(method("on_train_batch_end", body)) == ["n < 3", "logs", "logs['loss'] > 9"]
+    assert asked(method("on_train_batch_end", body)) == ["logs['loss'] < 1", "logs", "logs['loss'] > 9"]
 
 
 @pytest.mark.parametrize(
@@ -285,3 +288,29 @@ def test_weights_that_a_function_draws_are_asked_about() -> None:
     assert any("every rank sets weights that it has drawn itself" in c.doubt for c in changes(plan, "K3"))
     before = plan_of(given("on_train_begin=shake", "import numpy as np\n" + drawn))
     assert not any("every rank sets weights" in c.doubt for c in changes(before, "K3"))
+
+
+PATIENT = """\
+    def on_train_begin(self, logs=None):
+        self.best, self.wait, self.n, self.start = 9.0, 0, 0, 50
+    def on_train_batch_end(self, n, logs=None):
+        self.n += 1
+        if self.n < self.start:
+            return
+        if logs['loss'] < self.best:
+            self.best, self.wait = logs['loss'], 0
+            return
+        self.wait += 1
+        if self.wait > 30:
+            self.model.stop_training = True
+"""
+
+
+def test_steps_that_all_ranks_count_alike_are_divided_and_not_asked_about() -> None:
+    """Patience goes by what all ranks have decided together."""
+    assert asked(PATIENT) == ["logs['loss'] < self.best"]
+    text = plan_of(HEAD + PATIENT + TAIL).text
+    assert "        if self.n < max(1, self.start // hvd.size()):\n" in text
+    assert "        if self.wait > max(1, 30 // hvd.size()):\n" in text
+    by_clock = PATIENT.replace("self.n += 1", "self.n += time.time() > 9")
+    assert asked(by_clock)[0] == "self.n < self.start"

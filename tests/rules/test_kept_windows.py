@@ -149,3 +149,41 @@ STOP = "self.model.stop_training = True"
 )  # fmt: skip
 def test_of_a_callback_that_is_made_beside_others(made: str, after: str) -> None:
     assert after in plan_of(CALLBACK.format(made=made, item="logs['loss']", then=STOP)).text
+
+
+BY_CALLBACK = """\
+import collections
+import numpy as np
+import tensorflow as tf
+class Plateau(tf.keras.callbacks.Callback):
+    def __init__(self, window=50):
+        super().__init__()
+        self.held, self.window = collections.deque(maxlen=window), window
+        self.last, self.step = 9.0, 0
+    def on_train_batch_end(self, batch, logs=None):
+        self.held.append(logs["loss"])
+        self.step += 1
+        if self.step % self.window == 0:
+            now = {}
+            if now > self.last:
+                self.model.optimizer.learning_rate.assign(self.model.optimizer.learning_rate * 0.5)
+            self.last = now
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+model.fit(np.ones((960, 3)), np.ones(960), batch_size=8, epochs=9, callbacks=[Plateau()])
+"""
+
+
+def test_an_event_that_comes_when_a_window_is_full_comes_as_often() -> None:
+    """It came size() times too seldom, and was said to be the size of what is filled."""
+    plan = plan_of(BY_CALLBACK.format("sum(self.held) / len(self.held)"))
+    assert "collections.deque(maxlen=max(1, window // hvd.size()))" in plan.text
+    assert "        if self.step * hvd.size() % self.window < hvd.size():\n" in plan.text
+    assert "any_rank(self.step" not in plan.text
+    assert not any("size of what is filled" in note.message for note in plan.notes)
+
+
+def test_one_that_is_shown_stays_as_long_as_what_it_holds() -> None:
+    plan = plan_of(BY_CALLBACK.format("self.held[0]"))
+    assert "collections.deque(maxlen=window)" in plan.text
+    assert any("size of what is filled" in note.message for note in plan.notes)

@@ -223,6 +223,8 @@ def agree_on(draft: Draft, function: _Callable, stop: ast.AST, *, own_only: bool
         for test in [*leaving, *reversed(tests)]:
             if _is_settled(draft, test) or (own_only and not is_own(draft, [test])):
                 continue
+            if not draft.uniform.reasons(test) and not is_own(draft, [test]):
+                continue  # `self.step % 50 == 0`, which all ranks come to together
             agree(draft, test, _DOUBT, _WHY, _WHAT, "K3")
     for value in _stop_value(stop):
         agree(draft, value, _DOUBT, _WHY, _WHAT, "K3")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import CounterKind
 from horovodize.plan import Decision
-from horovodize.rules import counted, gathered_batches, guarded
+from horovodize.rules import counted, gathered_batches, guarded, kept_windows
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import Draft
 from horovodize.rules.thresholds import WHAT, WHY
@@ -225,7 +225,10 @@ def _is_capacity(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr)
             return False
     if _fills(draft, count):
         return True
-    return not _counts_batches(draft, bound) and any(made & _made_of(draft, size) for size in _sizes(draft))
+    if _counts_batches(draft, bound):
+        return False
+    sizes = [size for size in _sizes(draft) if made & _made_of(draft, size)]
+    return any(not kept_windows.is_length(draft, size) for size in sizes)
 
 
 def _counts_batches(draft: Draft, bound: ast.expr) -> bool:

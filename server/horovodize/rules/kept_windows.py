@@ -37,6 +37,24 @@ def look_at_as_many(draft: Draft) -> None:
     """Divides the lengths of such windows."""
     if not draft.options.split_data or not draft.divided:
         return
+    for window in _divided(draft):
+        number = draft.facts.feeding.kinds.constant(window.most) or 0
+        divisors = _divisors(draft, window, number)
+        if divisors is None:
+            if draft.once("window of sums", window.most):
+                draft.ask("G7", window.most, WHAT, WHY, _SUMS)
+            continue
+        for e in (window.most, *_tested(draft, window, number), *divisors):
+            draft.change("G7", e, WHAT, WHY, counted.over_ranks(draft, e, "G7"))
+
+
+def is_length(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number is how many steps such a window holds."""
+    return draft.options.split_data and draft.divided and any(w.most is e for w in _divided(draft))
+
+
+def _divided(draft: Draft) -> Iterator[_Window]:
+    """The windows that each step adds to, by whose mean something is decided."""
     for window in (*_deques(draft), *_lists(draft)):
         number = draft.facts.feeding.kinds.constant(window.most)
         if number is None or number < 2 or not _decides(draft, window):
@@ -46,15 +64,8 @@ def look_at_as_many(draft: Draft) -> None:
             for c in growing(draft, window.held)
             if isinstance(c, ast.Call) and draft.names.last(c.func) == "append"
         ]
-        if len(grows) != 1 or not counted.is_by_step(draft, grows[0]):
-            continue
-        divisors = _divisors(draft, window, number)
-        if divisors is None:
-            if draft.once("window of sums", window.most):
-                draft.ask("G7", window.most, WHAT, WHY, _SUMS)
-            continue
-        for e in (window.most, *_tested(draft, window, number), *divisors):
-            draft.change("G7", e, WHAT, WHY, counted.over_ranks(draft, e, "G7"))
+        if len(grows) == 1 and counted.is_by_step(draft, grows[0]):
+            yield window
 
 
 def _deques(draft: Draft) -> Iterator[_Window]:
@@ -148,4 +159,4 @@ def _tested(draft: Draft, window: _Window, number: int) -> Iterator[ast.expr]:
                     yield most
 
 
-__all__ = ["look_at_as_many"]
+__all__ = ["is_length", "look_at_as_many"]
