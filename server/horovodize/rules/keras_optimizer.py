@@ -25,6 +25,7 @@ import os.path
 
 from horovodize import catalogue
 from horovodize.rules import keras_session, strong
+from horovodize.rules.asked_models import is_of_callback, is_only_asked
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import (
     Trained,
@@ -179,6 +180,8 @@ def _is_wrapped_already(draft: Draft, trained: Trained) -> bool:
     origin = trained.origin
     if not isinstance(origin, ast.Attribute) or origin.attr != "optimizer":
         return False
+    if is_of_callback(draft, origin.value):
+        return all(is_compiled_here(draft, fit) for fit in draft.sites.fits)
     made, text = set(draft.values.calls(origin.value)), ast.unparse(origin.value)
     return any(
         trained.used_at not in site.optimizers
@@ -372,7 +375,7 @@ def _keras(draft: Draft) -> str:
 
 
 def _can_lack_optimizer(draft: Draft, site: Compile) -> bool:
-    if unpacks(site.call) or draft.sites.own_step(site.model) is not None:
+    if unpacks(site.call) or draft.sites.own_step(site.model) is not None or is_only_asked(draft, site):
         return False
     return not isinstance(
         draft.values.callee(site.call), FUNCTIONS
