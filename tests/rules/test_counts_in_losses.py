@@ -136,3 +136,25 @@ def test_weights_that_a_model_shrinks_in_its_own_step(weights: str, after: str) 
     text = stepped(weights)
     assert after in text
     assert "moves these weights" not in text
+
+
+DROPS = """\
+class Drop(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.count = tf.Variable(0, trainable=False)
+    def call(self, rows):
+        self.count.assign_add(1)
+        keep = 1.0 - 0.5 * tf.cast(self.count, tf.float32) / 1000
+        return rows * tf.cast({} < keep, tf.float32)
+model = tf.keras.Sequential([Drop(), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y, batch_size=8, epochs=9)
+"""
+
+
+def test_how_much_a_layer_keeps_by_a_draw_goes_by_the_steps_of_all_ranks() -> None:
+    """It did, and was asked about all the same."""
+    plan = plan_of(DATA + TF + DROPS.format("tf.random.uniform(tf.shape(rows))"))
+    assert "keep = 1.0 - 0.5 * (tf.cast(self.count, tf.float32) * hvd.size()) / 1000\n" in plan.text
+    assert not plan.to_confirm

@@ -47,8 +47,11 @@ def tell(draft: Draft, test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or not all(isinstance(op, _ORDER) for op in test.ops):
         return False
     reads = _computed_from(draft, test)
-    named = [side for side in _sides(test) if isinstance(side, (ast.Name, ast.Attribute))]
-    if not (reads or named) or any(draft.uniform.of_values.varies(side) for side in _sides(test)):
+    fixed = [side for side in _sides(test) if not _is_drawn(draft, side)]
+    named = [side for side in fixed if isinstance(side, (ast.Name, ast.Attribute))]
+    if len(fixed) < len(_sides(test)):
+        named = []  # chances, which `annealing` follows
+    if not (reads or named) or any(draft.uniform.of_values.varies(side) for side in fixed):
         return False
     if named and not only_shows(draft, test):  # `heat *= 0.995`, `if heat < 0.1:`
         for side in named:
@@ -74,6 +77,11 @@ def ask(draft: Draft, test: ast.expr) -> None:
 
 def _sides(test: ast.expr) -> list[ast.expr]:
     return [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
+
+
+def _is_drawn(draft: Draft, side: ast.expr) -> bool:
+    """`tf.random.uniform(shape) < keep`: how much is kept of what goes through goes by the other side."""
+    return isinstance(side, ast.Call) and draft.uniform.draws.draws(side)
 
 
 def _computed_from(draft: Draft, test: ast.expr, told: bool = False) -> list[ast.expr]:
