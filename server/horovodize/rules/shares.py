@@ -230,7 +230,7 @@ def is_none(e: ast.expr | None) -> bool:
 
 def enclosed(draft: Draft, e: ast.expr, span: Span) -> Span | None:
     """The span of an expression with the parentheses that it stands in, if they are its own."""
-    if not draft._parenthesized(e):
+    if not draft.parenthesized(e):
         return None
     text = draft.document.text
     return Span(text.rindex("(", 0, span.start), text.index(")", span.end) + 1)
