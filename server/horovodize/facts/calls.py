@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,11 +11,29 @@ from horovodize import catalogue
 from horovodize.facts import command_line, equal_shares
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
-from horovodize.facts.graph_counts import GraphCounts
 from horovodize.facts.kept import VARIABLES
+from horovodize.facts.known_calls import (
+    AS_MANY,
+    ASK_FOR_TYPES,
+    COMPUTES,
+    COUNTING,
+    INPUTS,
+    ITERATING,
+    JOINING,
+    LAYERS,
+    LISTING,
+    LOSSES,
+    MEANWHILE,
+    ORDERLESS,
+    PURE,
+    READING,
+    SETTINGS,
+    is_agreed,
+    is_known,
+)
 from horovodize.facts.presence import BUILT_IN, PRESENCE, gives_a_number
-from horovodize.facts.sent_variables import follows, sendings
-from horovodize.facts.sources import AGREEING, FUNCTIONS, METHODS, PREFIXES, Source
+from horovodize.facts.session_results import SessionResults
+from horovodize.facts.sources import FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
 from horovodize.summary.syntax import CALLABLES, Function, argument
 from horovodize.summary.values import ITEM, Values
@@ -25,82 +42,8 @@ from horovodize.summary.wrapped_iterables import looked_through
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step
 
-# What the functions of these packages give depends on what they are given, and on nothing else.
-_KNOWN = frozenset(sys.stdlib_module_names) | set(
-    "tensorflow numpy pandas sklearn scipy keras tf_keras yaml absl click fire hydra omegaconf matplotlib PIL cv2 h5py tqdm "
-    "six horovod tensorflow_datasets tensorflow_addons tensorflow_hub tensorflow_probability gin ml_collections easydict munch "
-    "attr attrs dotenv joblib imageio skimage nltk transformers datasets simplejson toml past future typer pydantic seaborn "
-    "librosa imblearn __future__".split()
-)
-_MEANWHILE = {"verbose", "num_parallel_calls", "n_jobs", "workers", "use_multiprocessing", "max_queue_size"}
-_AS_MANY = (
-    "prefetch",
-    "cache",
-    "shuffle",
-)  # methods that give as many elements as there are, whatever they are told
-_ITERATING = {"list", "tuple", "iter", "next", "reversed", "map", "filter", "enumerate", "zip"}
-_ORDERLESS = {"sorted", "set", "frozenset", "min", "max", "sum", "any", "all", "dict"}
-_READING = (
-    "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "tensorflow.io.gfile.GFile", "io.open", "h5py.File",
-    "tensorflow.io.read_file", "tensorflow.compat.v1.gfile.Open", "joblib.load", "scipy.io.loadmat",
-    "tensorflow.keras.models.load_model",
-)  # fmt: skip
-_LISTING = {"listdir", "scandir", "glob", "iglob", "walk", "Glob", "ListDirectory", "Walk"}
-_STEPS = (
-    "tensorflow.compat.v1.train.get_global_step", "tensorflow.compat.v1.train.get_or_create_global_step",
-    "tensorflow.compat.v1.train.create_global_step", "tensorflow.compat.v1.train.global_step",
-)  # fmt: skip
-_COMPUTES = {
-    "tensorflow.keras.Model",
-    "tensorflow.keras.layers.Layer",
-    "tensorflow.keras.metrics.Metric",
-    "tensorflow.keras.losses.Loss",
-}
-_LAYERS = "tensorflow.keras.layers."
-_INPUTS = ("tensorflow.keras.Input", "tensorflow.keras.layers.Input")
 _FAR_INPUT = 400  # nodes between a layer and its `keras.Input`
-_LOSSES = "tensorflow.keras.losses."  # the catalogue does not have each of these classes
-_SETTINGS = (
-    "config",
-    "cfg",
-    "conf",
-    "args",
-    "arguments",
-    "flags",
-    "options",
-    "opts",
-    "params",
-    "hparams",
-    "settings",
-    "parser",
-    "opt",
-)
-# Methods that give what they are called on in another form.
-_PURE = set(
-    "numpy item get lower upper strip lstrip rstrip split rsplit format join replace startswith endswith keys values items "
-    "copy astype reshape sum mean min max all any tolist read_value value index count as_list total_seconds group groups "
-    "match search read readline readlines flatten dot round std transpose argmax argmin isdigit title capitalize zfill "
-    "encode decode pop popleft findall partition rpartition to_dict as_dict as_posix is_integer bit_length get_shape "
-    "difference union intersection joinpath with_name with_suffix with_stem relative_to".split()
-)
-
-_COUNTING = (
-    "tensorflow.data.experimental.cardinality",
-    "numpy.shape",
-    "numpy.size",
-    "tensorflow.shape",
-    "tensorflow.size",
-)
-# What puts arrays of a list together: it has the elements of all of them.
 _NESTED = 4  # tuples and dicts in each other
-_JOINING = (
-    "numpy.concatenate",
-    "numpy.hstack",
-    "numpy.row_stack",
-    "numpy.vstack",
-    "tensorflow.concat",
-)
-_ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
 
 
 class Calls:
@@ -109,6 +52,7 @@ class Calls:
     def __init__(self, flow: Flow) -> None:
         self.flow, self.module = flow, flow.module
         self.names, self.values, self.syntax = flow.names, flow.values, flow.syntax
+        self.sessions = SessionResults(flow)
         self.draws, self.written = Draws(flow.uniformity), Written(flow.module)
 
     def step(self, step: Step, call: ast.Call, item: Item) -> None:
@@ -117,8 +61,8 @@ class Calls:
         if call in self._training:
             if not self.flow.metrics.are_averaged(call):
                 step.varies(Source.ROWS, call)
-        elif call in self._runs:
-            self._run(step, call, item)
+        elif call in self.sessions.runs:
+            self.sessions.step(step, call, item)
         elif self._plays(call):
             step.varies(Source.GAME, call)
             step.ask_all(self._arguments(call))
@@ -141,7 +85,7 @@ class Calls:
         """What a call is given that may matter to what it gives: not how much it prints meanwhile, nor how much it does side by
         side, but for `interleave`, whose order may go by that."""
         mixes = isinstance(call.func, ast.Attribute) and call.func.attr == "interleave"
-        return [*call.args, *(k.value for k in call.keywords if mixes or k.arg not in _MEANWHILE)]
+        return [*call.args, *(k.value for k in call.keywords if mixes or k.arg not in MEANWHILE)]
 
     def _plays(self, call: ast.Call) -> bool:
         """`env.step(action)`: a simulation moves on."""
@@ -191,53 +135,6 @@ class Calls:
         """What all ranks are given alike once the tapes average their gradients."""
         return set(self.flow.sites.training_gradients)
 
-    @cached_property
-    def _runs(self) -> set[ast.AST]:
-        return set(self.flow.sites.graph.all_runs) if self.flow.sites.builds_graph else set()
-
-    @cached_property
-    def _graph_counts(self) -> GraphCounts:
-        return GraphCounts(self.module, self.flow.sites)
-
-    def _run(self, step: Step, call: ast.Call, item: Item) -> None:
-        """What a session gives: computed from a rank's rows, but for counts of runs, and what is restored before training."""
-        fetched = _part(list(call.args[:1]), item)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
-            fetched = [call.func.value]
-        made = self._made_of(fetched)
-        names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
-        if self._is_agreed(made) or (self.syntax.turned_with(call) and self._counts_runs(made)):
-            return
-        before_training = names and names <= {*_STEPS, *VARIABLES} and not self.syntax.loops(call)
-        restored = before_training and bool(self.flow.sites.method_calls("restore"))
-        flow = self.flow
-        if restored and any(
-            follows(self.syntax, flow.sites, flow.drive, s, call) for s in sendings(self.syntax, flow.sites)
-        ):
-            return
-        step.varies(Source.FILES if restored else Source.ROWS, call)
-
-    def told(self, step: Step, results: ast.Attribute, fetches: ast.expr | None, item: Item) -> None:
-        """What a hook is told of each run of a session: computed from a rank's rows, but for counts of runs.
-
-        fetches: what it asks for; None where that isn't seen"""
-        made = self._made_of(_part([fetches] if fetches is not None else [], item))
-        if not self._is_agreed(made) and not self._counts_runs(made):
-            step.varies(Source.ROWS, results)
-
-    def _made_of(self, fetched: Iterable[ast.expr]) -> list[ast.AST]:
-        return [o.node for f in fetched for o in self.values.origins(f)]
-
-    def _is_agreed(self, made: list[ast.AST]) -> bool:
-        """Whether a run gives nothing but a graph's step, or what all ranks have agreed on."""
-        names = {self.names.of(n.func) if isinstance(n, ast.Call) else None for n in made}
-        return bool(names) and all(name in _STEPS or is_agreed(name) for name in names)
-
-    def _counts_runs(self, made: list[ast.AST]) -> bool:
-        """Whether each run counts what it gives: all ranks take each step, and what they began with has been sent to them."""
-        counts = self._graph_counts
-        return bool(made) and all(n in counts.global_step_variables or counts.counts(n) for n in made)
-
     def _is_computing(self, call: ast.Call) -> bool:
         """Whether a model, a layer, a metric or a loss computes something: what of, only the run knows."""
         if not isinstance(call.func, (ast.Name, ast.Attribute)):
@@ -246,7 +143,7 @@ class Calls:
 
     def _is_computed_by(self, call: ast.Call) -> bool:
         made = [self.values.made_by(c) for c in self.values.calls(call.func) if c is not call]
-        return any(_COMPUTES & names or any(n.startswith(_LOSSES) for n in names) for names in made)
+        return any(COMPUTES & names or any(n.startswith(LOSSES) for n in names) for names in made)
 
     def _is_there(self, call: ast.Call) -> bool:
         own = self._is_computed_by(call) or self.flow.is_builtin(call.func, *BUILT_IN)
@@ -259,12 +156,12 @@ class Calls:
         if self.names.last(call.func) == "tqdm" and looked_through(self.module, call):
             step.ask(call.args[0], item.path, item.size)  # it only shows how far one has come
             return
-        if name in _ASK_FOR_TYPES or catalogue.hook_only_looks(name):
+        if name in ASK_FOR_TYPES or catalogue.hook_only_looks(name):
             return
-        if name in _COUNTING:
+        if name in COUNTING:
             step.ask_all(given, size=True)
             return
-        if name in _JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
+        if name in JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
             step.ask_all(given[0].elts, size=True)
             return
         if name.endswith(".data.Dataset.from_tensor_slices") and item.size:
@@ -291,7 +188,7 @@ class Calls:
         elif name in ("os.getenv", "os.environ.get"):
             if call.args:
                 self.flow.environment(step, call.args[0])
-        elif name in _READING or name.startswith("pandas.read_"):
+        elif name in READING or name.startswith("pandas.read_"):
             if call.args and self.written.holds(call.args[0]):
                 step.varies(Source.FILES, call)
         elif name in VARIABLES and call in self.flow.kept.restored:
@@ -313,7 +210,7 @@ class Calls:
     def _files(self, step: Step, call: ast.Call, name: str) -> None:
         """Whether a file is there differs, and what a folder holds: not where that is data, which all ranks have."""
         paths = call.args[:1]
-        lists = name.rsplit(".", 1)[-1] in _LISTING
+        lists = name.rsplit(".", 1)[-1] in LISTING
         plain = (
             bool(paths)
             and (lists or self.written.reads(paths[0]))
@@ -345,9 +242,9 @@ class Calls:
             step.ask_all(call.args, item.size)
         elif name in ("locals", "vars", "globals", "exec", "__import__"):
             step.unknown(f"`{name}` is not followed", call)
-        elif name in _ITERATING:
+        elif name in ITERATING:
             self._iterating(step, call, name, item)
-        elif name in _ORDERLESS and not item.size:
+        elif name in ORDERLESS and not item.size:
             for e in map(self._unlisted, self._arguments(call)):
                 step.ask(e, (ITEM,) if len(call.args) == 1 else ())
                 step.ask(e, (), True)
@@ -410,7 +307,7 @@ class Calls:
         if shared is not None:
             step.ask(shared, (), size=True)
             return
-        if item.size and func.attr in _AS_MANY and self.draws.maker(call) is None:
+        if item.size and func.attr in AS_MANY and self.draws.maker(call) is None:
             step.ask(func.value, (), size=True)
             return
         maker = self.draws.maker(call)
@@ -439,10 +336,10 @@ class Calls:
 
     def _is_plain(self, func: ast.Attribute) -> bool:
         """Whether a method gives no more than the object that it is called on holds."""
-        if func.attr in _PURE:
+        if func.attr in PURE:
             return True
         written = ast.unparse(func.value).lower().split(".")
-        if any(part in written for part in _SETTINGS):
+        if any(part in written for part in SETTINGS):
             return True
         made = [self.names.of(c.func) for c in self.values.calls(func.value)]
         if made and all(name is not None and is_known(name) for name in made):
@@ -459,7 +356,7 @@ class Calls:
         last = self.names.last(func)
         step.ask_all(given, item.size)
         step.ask(func.value if isinstance(func, ast.Attribute) else func, (), item.size)
-        makes = last[:1].isupper() or any(part in last.lower() for part in _SETTINGS)
+        makes = last[:1].isupper() or any(part in last.lower() for part in SETTINGS)
         if item.size or makes or self._is_symbolic(call):
             return
         if self._under_tape(call):
@@ -470,10 +367,10 @@ class Calls:
     def _is_symbolic(self, call: ast.Call) -> bool:
         """Whether a layer of Keras is put on a `keras.Input`: a part of a model, no number."""
         made = self.values.calls(call.func) or ([call.func] if isinstance(call.func, ast.Call) else [])
-        if not made or not all((self.names.of(c.func) or "").startswith(_LAYERS) for c in made):
+        if not made or not all((self.names.of(c.func) or "").startswith(LAYERS) for c in made):
             return False
         within = self.values.depends(call.args[:1], _FAR_INPUT)
-        return any(isinstance(n, ast.Call) and self.names.of(n.func) in _INPUTS for n in within)
+        return any(isinstance(n, ast.Call) and self.names.of(n.func) in INPUTS for n in within)
 
     def _under_tape(self, call: ast.Call) -> bool:
         return any(
@@ -482,32 +379,9 @@ class Calls:
         )
 
 
-def is_known(name: str) -> bool:
-    """Whether a dotted name is of a package whose functions give what their arguments say, and nothing else."""
-    return name.split(".", maxsplit=1)[0] in _KNOWN
-
-
 def _short(func: ast.expr) -> str:
     text = ast.unparse(func)
     return f"{text}()" if len(text) <= 40 else f"{text[:37]}...()"
-
-
-def is_agreed(name: str | None) -> bool:
-    """Whether a function gives all ranks the same, whatever each of them gives it."""
-    return name is not None and name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING
-
-
-def _part(fetched: list[ast.expr], item: Item) -> list[ast.expr]:
-    """What is fetched, or the one of several that is asked for."""
-    first = item.path[0] if item.path else None
-    match fetched:
-        case [ast.List(elts=several) | ast.Tuple(elts=several)] if isinstance(first, int) and first >= 0:
-            return several[first : first + 1]
-        case [ast.Dict(keys=keys, values=several)]:
-            named = {k.value: v for k, v in zip(keys, several, strict=True) if isinstance(k, ast.Constant)}
-            return [named[first]] if first in named else fetched
-        case _:
-            return fetched
 
 
 def _arrays(values: Values, given: Iterable[ast.expr], depth: int = 0) -> Iterator[ast.expr]:

@@ -296,7 +296,7 @@ class Flow:
             step.ask(e.value, (), True)
             return
         if e.attr == "results" and self.fetched.is_told(e):
-            self.calls.told(step, e, self.fetched.fetches(e), item)
+            self.calls.sessions.told(step, e, self.fetched.fetches(e), item)
             return
         name = self.names.of(e)
         own = self.values.attribute_bindings(e)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.calls import is_known
 from horovodize.facts.draws import Draws
 from horovodize.facts.exits import exits
+from horovodize.facts.known_calls import is_known
 from horovodize.source.nodes import names_in, walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.calls import is_known
+from horovodize.facts.known_calls import is_known
 from horovodize.facts.turn_uses import uses_of
 from horovodize.rules import (
     data,

@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from horovodize.facts.calls import is_known
+from horovodize.facts.known_calls import is_known
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.selecting_counts import select_rows
 from horovodize.source import Edit

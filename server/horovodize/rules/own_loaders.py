@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.calls import is_known
 from horovodize.facts.exits import exits
+from horovodize.facts.known_calls import is_known
 from horovodize.plan import Decision
 from horovodize.rules import data
 from horovodize.rules.decisions import Shared

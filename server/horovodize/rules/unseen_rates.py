@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.calls import is_known
 from horovodize.facts.given_whole import whose_attributes
+from horovodize.facts.known_calls import is_known
 from horovodize.rules import strong
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
