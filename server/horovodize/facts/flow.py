@@ -397,7 +397,7 @@ class Flow:
         if self.names.of(e.value) == "os.environ":
             self.environment(step, e.slice)
             return
-        for b in self.values.item_bindings(e) if self.signals.are_handled else ():
+        for b in self.values.held.item_bindings(e) if self.signals.are_handled else ():
             if self.signals.sets(b):
                 step.varies(Source.SIGNAL, b.anchor)
         if item.size and not item.path and (ranks := equal_shares.stride(e)) is not None:

@@ -149,7 +149,7 @@ def _added(draft: Draft, e: ast.expr) -> list[ast.expr]:
         elif isinstance(name, (ast.BoolOp, ast.IfExp)):
             todo += name.values if isinstance(name, ast.BoolOp) else [name.body, name.orelse]
         if isinstance(name, ast.Subscript):
-            todo += draft.values.items_of(name)
+            todo += draft.values.held.items_of(name)
         elif isinstance(name, (ast.Name, ast.Attribute)):
             for b in draft.values.bindings(name):
                 if b.kind == "augment" and b.value is not None:

@@ -35,7 +35,7 @@ def bindings(draft: Draft, read: Read) -> list[Binding]:
     if isinstance(read, ast.Attribute):
         return draft.values.attribute_bindings(read)
     if isinstance(read, ast.Subscript):
-        return [*draft.values.item_bindings(read), *_first_items(draft, read)]
+        return [*draft.values.held.item_bindings(read), *_first_items(draft, read)]
     return list(draft.module.scopes.reaching(read))
 
 

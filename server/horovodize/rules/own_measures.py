@@ -130,7 +130,7 @@ def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | No
 
 def _counts(draft: Draft, e: ast.expr) -> bool:
     """Whether an item is counted on somewhere, `state["bad"] += 1`: the mean of ranks' own counts is no number of turns."""
-    bound = draft.values.item_bindings(e) if isinstance(e, ast.Subscript) else []
+    bound = draft.values.held.item_bindings(e) if isinstance(e, ast.Subscript) else []
     return any(b.kind == "augment" for b in bound)
 
 
@@ -169,7 +169,9 @@ def _updated(
 def _set_by(draft: Draft, name: ast.expr, seen: set[ast.AST], is_number: bool) -> set[Measured] | None:
     """The same of a name or an item, by all that it is set to and what decides that."""
     bound = (
-        draft.values.item_bindings(name) if isinstance(name, ast.Subscript) else draft.values.bindings(name)
+        draft.values.held.item_bindings(name)
+        if isinstance(name, ast.Subscript)
+        else draft.values.bindings(name)
     )
     updates = _updates(draft, name) if isinstance(name, ast.Subscript) else []
     found = _updated(draft, name, updates, seen) if isinstance(name, ast.Subscript) else set[Measured]()

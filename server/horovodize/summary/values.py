@@ -16,22 +16,16 @@ from horovodize.summary.attributes import Attributes
 from horovodize.summary.binding import Binding
 from horovodize.summary.calls import CALLED_FOR, CallGraph, is_property
 from horovodize.summary.definitions import Definitions
+from horovodize.summary.held_values import HeldValues
 from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
-from horovodize.summary.scopes import PUT, Scopes, item_name
+from horovodize.summary.scopes import Scopes
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _BUILTINS = ("enumerate", "zip", "iter", "list", "tuple", "next", "sorted", "reversed", "min", "max")
 _LIMIT = 300
 _INSIDE = "inner_optimizer"  # of an optimizer that scales losses: what is done with it is done with the whole
-# What has what it is made with as attributes.
-_KEEPING = (
-    "tensorflow.train.Checkpoint",
-    "tensorflow.compat.v1.train.Checkpoint",
-    "types.SimpleNamespace",
-    "argparse.Namespace",
-)
 
 
 class Origin(NamedTuple):
@@ -68,6 +62,7 @@ class Values:
         self._receivers: Memo[ast.expr, frozenset[object] | None] = Memo(
             self.reads, self._find_receiver, None, before._receivers if before is not None else None
         )
+        self.held = HeldValues(self)
         self.attributes: Attributes = Attributes(self, before.attributes if before is not None else None)
         self.attribute_bindings = self.attributes.bindings
 
@@ -140,7 +135,7 @@ class Values:
                 bindings = self.attribute_bindings(e)
                 for binding in bindings:
                     yield from self._of_binding(binding, path)
-                kept = [] if bindings else self._kept(e)
+                kept = [] if bindings else self.held.kept_by(e)
                 yield from ((value, path) for value in kept)
                 unknown = not bindings and not kept and self.names.of(e) is None
                 if unknown and not path and e.attr == _INSIDE:
@@ -165,7 +160,7 @@ class Values:
             case ast.Tuple() | ast.List() if path and path[0] == ITEM:
                 for element in e.elts:
                     yield element, path[1:]
-                for function in self._put_into(e):
+                for function in self.held.put_into(e):
                     yield function, path[1:]
             case ast.ListComp() | ast.GeneratorExp() if path and path[0] == ITEM:
                 yield e.elt, path[1:]
@@ -180,17 +175,17 @@ class Values:
                 for o in inner:
                     yield o.node, (i, *path)
                 if not inner:
-                    yield from ((made, path) for made in self._objects_in(e.value))
+                    yield from ((made, path) for made in self.held.objects_in(e.value))
             case ast.Subscript(slice=ast.Constant(value=str() as key)):
-                for value in self._items_begun(e, key):
+                for value in self.held.begun_items(e, key):
                     yield value, path
-                for binding in self._items_set(e, key):
+                for binding in self.held.set_items(e, key):
                     yield from self._of_binding(binding, path)
             case ast.Subscript(slice=ast.Slice()):
                 if path and path[0] == ITEM:
-                    yield from ((made, path[1:]) for made in self._objects_in(e.value))
+                    yield from ((made, path[1:]) for made in self.held.objects_in(e.value))
             case ast.Subscript():
-                yield from ((made, path) for made in self._objects_in(e.value))
+                yield from ((made, path) for made in self.held.objects_in(e.value))
             case ast.Call():
                 yield from self._of_call(e, path)
             case _:
@@ -203,90 +198,6 @@ class Values:
             return []
         methods = self.definitions.methods_of(e.attr, self.receiver(e.value))
         return [value for m in methods if is_property(m) for value in self.returned(m)]
-
-    def items_of(self, e: ast.Subscript) -> list[ast.expr]:
-        """What an item of a dictionary is given, where that is made and where it is set: `options["callbacks"]`."""
-        key = e.slice.value if isinstance(e.slice, ast.Constant) else None
-        if not isinstance(key, str):
-            return []
-        bound = [b.value for b in self._items_bound(e, key) if b.value is not None and not b.path]
-        return [*self._items_begun(e, key), *bound]
-
-    def _items_begun(self, e: ast.Subscript, key: str) -> Iterator[ast.expr]:
-        """What an item is given where its dictionary is made: `{"rate": 0.1}`, `dict(rate=0.1)`."""
-        for o in self.origins(e.value):
-            match o.node:
-                case ast.Dict(keys=keys, values=values):
-                    for k, v in zip(keys, values, strict=True):
-                        if isinstance(k, ast.Constant) and k.value == key:
-                            yield v
-                case ast.Call(func=ast.Name(id="dict"), args=[], keywords=given) if not o.path:
-                    yield from (k.value for k in given if k.arg == key)
-
-    def _items_set(self, e: ast.Subscript, key: str) -> list[Binding]:
-        """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
-        return [b for b in self._items_bound(e, key) if b.kind == "assign"]
-
-    def item_bindings(self, e: ast.Subscript) -> list[Binding]:
-        """Where an item of a dictionary is set or added to: `state["bad"] += 1`."""
-        key = e.slice.value if isinstance(e.slice, ast.Constant) else None
-        return self._items_bound(e, key) if isinstance(key, str) else []
-
-    def _items_bound(self, e: ast.Subscript, key: str) -> list[Binding]:
-        name = item_name(key)
-        self.reads.note("attribute", name)
-        bound = self.scopes.attributes.get(name, ())
-        tables = {o.node for o in self.origins(e.value) if not o.path} if bound else set()
-        return [
-            b
-            for b in bound
-            if isinstance(b.anchor, ast.Subscript)
-            and tables & {o.node for o in self.origins(b.anchor.value) if not o.path}
-        ]
-
-    def _put_into(self, listed: ast.AST) -> Iterator[ast.expr]:
-        """The functions and objects of this module that are put into a list one by one: `hooks = []`, `hooks.append(save)`."""
-        self.reads.note("attribute", PUT)
-        for b in self.scopes.attributes.get(PUT, ()):
-            if b.value is None or not isinstance(b.anchor, ast.expr):
-                continue
-            # which list it is first: what is put into others would be followed as well, each time deeper
-            if any(o.node is listed and not o.path for o in self.origins(b.anchor)):
-                if any(self._is_defined_here(o) for o in self.origins(b.value)):
-                    yield b.value
-
-    def _objects_in(self, listed: ast.expr) -> list[ast.expr]:
-        """The objects of this module that a list holds, whichever of them is taken: `[Worker() for _ in range(4)]`."""
-        while True:  # the same ones, in another order or fewer of them
-            match listed:
-                case ast.Subscript(value=whole, slice=ast.Slice()):
-                    listed = whole
-                case ast.Call(func=ast.Name(id="sorted" | "reversed"), args=[whole]):
-                    listed = whole
-                case _:
-                    break
-        found = list[ast.expr]()
-        for o in self.origins(listed):
-            if o.path or not isinstance(o.node, (ast.List, ast.ListComp)):
-                continue
-            found += [o.node.elt] if isinstance(o.node, ast.ListComp) else o.node.elts
-            found += self._put_into(o.node)
-        return [e for e in found if any(self._is_defined_here(o) for o in self.origins(e))]
-
-    def _is_defined_here(self, o: Origin) -> bool:
-        """Whether a value is a function of this module, or an object of one of its classes."""
-        if o.path:
-            return False
-        made = isinstance(o.node, ast.Call) and isinstance(self.callee(o.node), ast.ClassDef)
-        return made or isinstance(o.node, CALLABLES)
-
-    def _kept(self, e: ast.Attribute) -> list[ast.expr]:
-        """What a checkpoint or a plain object was made with: `checkpoint.optimizer` of
-        `tf.train.Checkpoint(optimizer=Adam(0.1))`, `where.rank` of `SimpleNamespace(rank=hvd.rank())`."""
-        if self.names.of(e) is not None:
-            return []
-        made = [call for call in self.calls(e.value) if self.names.of(call.func) in _KEEPING]
-        return [k.value for call in made for k in call.keywords if k.arg == e.attr]
 
     def _of_binding(self, b: Binding, path: tuple[int, ...]) -> Iterator[tuple[ast.AST, tuple[int, ...]]]:
         match b.kind:
@@ -338,9 +249,9 @@ class Values:
         elif name == "next":
             yield call.args[0], (ITEM, *path)
         elif name in ("sorted", "reversed") and path and path[0] == ITEM:
-            yield from ((made, path[1:]) for made in self._objects_in(call.args[0]))
+            yield from ((made, path[1:]) for made in self.held.objects_in(call.args[0]))
         elif name in ("min", "max") and len(call.args) == 1:
-            yield from ((made, path) for made in self._objects_in(call.args[0]))
+            yield from ((made, path) for made in self.held.objects_in(call.args[0]))
         elif name == "enumerate" and len(path) >= 2 and path[0] == ITEM:
             if path[1] == 1:
                 yield call.args[0], (ITEM, *path[2:])

@@ -1,0 +1,116 @@
+"""What dictionaries, lists and plain objects hold: where their items are begun, set and put in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from horovodize.summary.binding import Binding
+from horovodize.summary.scopes import PUT, item_name
+from horovodize.summary.syntax import CALLABLES
+
+if TYPE_CHECKING:
+    from horovodize.summary.values import Origin, Values
+
+# What has what it is made with as attributes.
+_KEEPING = (
+    "tensorflow.train.Checkpoint",
+    "tensorflow.compat.v1.train.Checkpoint",
+    "types.SimpleNamespace",
+    "argparse.Namespace",
+)
+
+
+class HeldValues:
+    """What the containers of one module hold."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+
+    def items_of(self, e: ast.Subscript) -> list[ast.expr]:
+        """What an item of a dictionary is given, where that is made and where it is set: `options["callbacks"]`."""
+        key = e.slice.value if isinstance(e.slice, ast.Constant) else None
+        if not isinstance(key, str):
+            return []
+        bound = [b.value for b in self._items_bound(e, key) if b.value is not None and not b.path]
+        return [*self.begun_items(e, key), *bound]
+
+    def begun_items(self, e: ast.Subscript, key: str) -> Iterator[ast.expr]:
+        """What an item is given where its dictionary is made: `{"rate": 0.1}`, `dict(rate=0.1)`."""
+        for o in self.values.origins(e.value):
+            match o.node:
+                case ast.Dict(keys=keys, values=values):
+                    for k, v in zip(keys, values, strict=True):
+                        if isinstance(k, ast.Constant) and k.value == key:
+                            yield v
+                case ast.Call(func=ast.Name(id="dict"), args=[], keywords=given) if not o.path:
+                    yield from (k.value for k in given if k.arg == key)
+
+    def set_items(self, e: ast.Subscript, key: str) -> list[Binding]:
+        """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
+        return [b for b in self._items_bound(e, key) if b.kind == "assign"]
+
+    def item_bindings(self, e: ast.Subscript) -> list[Binding]:
+        """Where an item of a dictionary is set or added to: `state["bad"] += 1`."""
+        key = e.slice.value if isinstance(e.slice, ast.Constant) else None
+        return self._items_bound(e, key) if isinstance(key, str) else []
+
+    def _items_bound(self, e: ast.Subscript, key: str) -> list[Binding]:
+        name = item_name(key)
+        self.values.reads.note("attribute", name)
+        bound = self.values.scopes.attributes.get(name, ())
+        tables = {o.node for o in self.values.origins(e.value) if not o.path} if bound else set()
+        return [
+            b
+            for b in bound
+            if isinstance(b.anchor, ast.Subscript)
+            and tables & {o.node for o in self.values.origins(b.anchor.value) if not o.path}
+        ]
+
+    def put_into(self, listed: ast.AST) -> Iterator[ast.expr]:
+        """The functions and objects of this module that are put into a list one by one: `hooks = []`, `hooks.append(save)`."""
+        self.values.reads.note("attribute", PUT)
+        for b in self.values.scopes.attributes.get(PUT, ()):
+            if b.value is None or not isinstance(b.anchor, ast.expr):
+                continue
+            # which list it is first: what is put into others would be followed as well, each time deeper
+            if any(o.node is listed and not o.path for o in self.values.origins(b.anchor)):
+                if any(self._is_defined_here(o) for o in self.values.origins(b.value)):
+                    yield b.value
+
+    def objects_in(self, listed: ast.expr) -> list[ast.expr]:
+        """The objects of this module that a list holds, whichever of them is taken: `[Worker() for _ in range(4)]`."""
+        while True:  # the same ones, in another order or fewer of them
+            match listed:
+                case ast.Subscript(value=whole, slice=ast.Slice()):
+                    listed = whole
+                case ast.Call(func=ast.Name(id="sorted" | "reversed"), args=[whole]):
+                    listed = whole
+                case _:
+                    break
+        found = list[ast.expr]()
+        for o in self.values.origins(listed):
+            if o.path or not isinstance(o.node, (ast.List, ast.ListComp)):
+                continue
+            found += [o.node.elt] if isinstance(o.node, ast.ListComp) else o.node.elts
+            found += self.put_into(o.node)
+        return [e for e in found if any(self._is_defined_here(o) for o in self.values.origins(e))]
+
+    def _is_defined_here(self, o: Origin) -> bool:
+        """Whether a value is a function of this module, or an object of one of its classes."""
+        if o.path:
+            return False
+        made = isinstance(o.node, ast.Call) and isinstance(self.values.callee(o.node), ast.ClassDef)
+        return made or isinstance(o.node, CALLABLES)
+
+    def kept_by(self, e: ast.Attribute) -> list[ast.expr]:
+        """What a checkpoint or a plain object was made with: `checkpoint.optimizer` of
+        `tf.train.Checkpoint(optimizer=Adam(0.1))`, `where.rank` of `SimpleNamespace(rank=hvd.rank())`."""
+        if self.values.names.of(e) is not None:
+            return []
+        made = [call for call in self.values.calls(e.value) if self.values.names.of(call.func) in _KEEPING]
+        return [k.value for call in made for k in call.keywords if k.arg == e.attr]
+
+
+__all__ = ["HeldValues"]
