@@ -1001,3 +1001,35 @@ def test_a_count_of_the_programs_own_is_the_same_on_all_ranks(counting: str) -> 
     )
     summed = source.replace(counting, "n.assign_add(tf.cast(tf.reduce_sum(x), tf.int32))")
     assert "if done >= 1000:\n" not in plan_of(summed.replace("END", "done >= 1000")).text
+
+
+BESIDE = (
+    BUILT
+    + "import mine\nother = tf.train.AdamOptimizer(0.1).minimize(loss * 2)\nsess = tf.Session()\n"
+    + INIT
+    + LOOP
+    + "for i in range(500):\n    sess.run(FETCHED, {x: draw()})\n"
+)
+PERHAPS = "it can't be seen what this runs"
+
+
+@pytest.mark.parametrize("fetched", ["mine.step", "mine.steps[i]", "[mine.step, loss]"])
+def test_a_run_that_may_be_of_a_train_op_which_is_run_nowhere_else_is_asked(fetched: str) -> None:
+    """Its rate grows with that of the others, and its loop would be left as it is."""
+    assert any(PERHAPS in doubt for doubt in doubts(plan_of(BESIDE.replace("FETCHED", fetched)), "S5"))
+
+
+@pytest.mark.parametrize(
+    ("fetched", "made"),
+    [
+        ("loss", BESIDE),
+        ("other", BESIDE),
+        (
+            "mine.step",
+            BESIDE.replace("other = tf.train.AdamOptimizer(0.1).minimize(loss * 2)\n", ""),
+        ),  # none is left over
+        ("mine.step", BESIDE.replace("for i in range(500):\n    sess.run(F", "if True:\n    sess.run(F")),
+    ],
+)
+def test_a_run_that_trains_nothing_more_is_not_asked(fetched: str, made: str) -> None:
+    assert not any(PERHAPS in doubt for doubt in doubts(plan_of(made.replace("FETCHED", fetched)), "S5"))

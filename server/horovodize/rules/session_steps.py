@@ -19,7 +19,8 @@ Refuses        Training in threads (HVD006): they take turns differently on ever
                Queues that the program fills with as many rows as each rank comes to by itself, if its loop goes by their
                number (HVD205).
 Asks           As G4. Queues that give all ranks the same rows in the same order: unshuffled, by a seed that can't be seen, of
-               one file; those that a thread of the program fills.
+               one file; those that a thread of the program fills. Runs of what can't be seen, where a train op beside the
+               others is run nowhere else.
 Source         Beyond the seed, which divides no steps of a Session.
 """
 
@@ -51,6 +52,12 @@ _UNEQUAL = (
     "each rank puts another number of rows into this queue, and its loop goes by that number: a rank with fewer rows waits for "
     "more, which never come, and the others wait for it; let all ranks put in as many"
 )
+_WHAT_RUN = "Check whether this run trains"
+_WHY_RUN = "Where it does, its loop has to be divided: each rank would take all of its steps, at a rate for size() batches."
+_PERHAPS = (
+    "it can't be seen what this runs, and a train op of this file is run nowhere else: if it trains, divide its loop and its "
+    "batches among the ranks by hand, or run the train op by its name"
+)
 _SAME_ROWS = (
     "every rank reads the same rows here in the same order; give each its own, as `files[hvd.rank()::hvd.size()]`, or let "
     "the queue shuffle without a seed"
@@ -63,6 +70,7 @@ def apply(draft: Draft) -> None:
         return
     _unseen_datasets(draft)
     _unseen_runs(draft)
+    _perhaps_training(draft)
     _queues(draft)
     _filled_by_hand(draft)
 
@@ -161,6 +169,35 @@ def _unseen_runs(draft: Draft) -> None:
             "which session runs this can't be seen, so its loop is not divided: every rank trains on all of it, and all "
             "ranks must take equally many steps",
         )
+
+
+def _perhaps_training(draft: Draft) -> None:
+    """Asks about runs in loops that may be those of a train op which is run nowhere else, beside training that is seen: its
+    rate grows with all others."""
+    graph = draft.sites.graph
+    if not graph.trainings:
+        return
+    fetched = {n for run in graph.all_runs for n in graph.operations(graph.fetches(run))}
+    idle = graph.train_ops - fetched
+    known = {run.call for run in graph.runs}
+    for run in graph.all_runs if idle and idle < graph.train_ops else ():  # else known by their names alone
+        loops = any(frame.loops for way in draft.drive.ways(run) for frame in way)
+        if run not in known and loops and _may_be_any(draft, graph.fetches(run)):
+            draft.ask("S5", run, _WHAT_RUN, _WHY_RUN, _PERHAPS)
+
+
+def _may_be_any(draft: Draft, fetches: ast.expr) -> bool:
+    """Whether it can't be seen what is fetched: a parameter that nobody passes, an item or a field of what is not made here."""
+    parts = fetches.elts if isinstance(fetches, (ast.List, ast.Tuple)) else [fetches]
+    nodes = [o.node for part in parts for o in draft.values.origins(part)]
+    return any(
+        isinstance(n, (ast.arg, ast.Name))
+        or (
+            isinstance(n, (ast.Attribute, ast.Subscript))
+            and not (draft.names.of(n) or "").startswith("tensorflow.")
+        )
+        for n in nodes
+    )
 
 
 RULE = Rule("S5", "divide the steps of a session's loop among the ranks", apply, __doc__ or "")
