@@ -9,7 +9,7 @@ from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
 from horovodize.summary.canned import CANNED, standard_optimizer
 from horovodize.summary.estimators import RUN_CONFIG, TRAIN_AND_EVALUATE, Estimators
-from horovodize.summary.syntax import CALLABLES, argument, says_none
+from horovodize.summary.syntax import CALLABLES, argument, arguments, says_none
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
 _MASTERS = {
@@ -28,6 +28,10 @@ _NO_OPTIMIZER = {
 
 # What trains, or sees to it, in code of TensorFlow's own, where no rule reaches.
 _MONITORED = "use `tf.train.MonitoredTrainingSession`, with an optimizer of your own"
+_TRAIN_OP = (
+    "`{}` builds its train ops in code where the optimizer isn't wrapped, so each rank would train a model of its own; call "
+    "the optimizer's `minimize`, with `tf.get_collection(tf.GraphKeys.UPDATE_OPS)` as its control dependencies"
+)
 _ELSEWHERE = {
     "tensorflow.compat.v1.train.Supervisor": (
         "a Supervisor initialises, saves and writes summaries by itself, on every rank; use `tf.train.MonitoredTrainingSession`"
@@ -37,7 +41,21 @@ _ELSEWHERE = {
     ),
     "tensorflow.contrib.slim.learning.train": f"the loop is in `slim.learning.train`, where no rule reaches; {_MONITORED}",
     "tensorflow.contrib.training.train": f"the loop is in `tf.contrib.training.train`, where no rule reaches; {_MONITORED}",
+    "tf_slim.learning.train": f"the loop is in `slim.learning.train`, where no rule reaches; {_MONITORED}",
+    "tf_slim.training.train": f"the loop is in `slim.training.train`, where no rule reaches; {_MONITORED}",
+    "tf_slim.optimize_loss": (
+        "`optimize_loss` makes its optimizer itself, where it can't be wrapped; make one and call its `minimize`"
+    ),
 }
+# What builds train ops of optimizers that it is given. Behind those above: where the loop is elsewhere, too, that is said.
+_BUILDING = (
+    "tensorflow.contrib.slim.learning.create_train_op",
+    "tensorflow.contrib.training.create_train_op",
+    "tf_slim.learning.create_train_op",
+    "tf_slim.training.create_train_op",
+    "tensorflow.contrib.gan.gan_train_ops",
+    "tensorflow_gan.gan_train_ops",
+)
 
 # Optimizers that hand the variables to a library, which takes all steps in one call.
 _EXTERNAL = {"ScipyOptimizerInterface", "ExternalOptimizerInterface"}
@@ -70,6 +88,11 @@ def find_in_graphs(context: Context) -> Iterator[Found]:
     for name, why in _ELSEWHERE.items():
         for call in context.module.calls_of(name):
             yield call, why
+    loops = [n for n in _ELSEWHERE if n.endswith("train") and context.module.calls_of(n)]
+    for call in context.module.calls_of(*_BUILDING) if not loops else ():
+        given = [c for e in arguments(call) for c in context.values.calls(e)]
+        if not any(context.names.last(c.func) == "DistributedOptimizer" for c in given):
+            yield call, _TRAIN_OP.format(context.names.last(call.func))
     for call in context.module.calls_of("tensorflow.keras.backend.function"):
         run = [e for e in (argument(call, "outputs", 1), argument(call, "updates", 2)) if e is not None]
         made = context.values.depends(run, 400)

@@ -13,7 +13,7 @@ than by `w.assign_sub(rate * gradient)` (or a momentum of gradients), or beside 
 `implicit_gradients`. Of Estimators, on `train_and_evaluate` with a `TrainSpec` that is not made in the same file; on
 `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones of
 TensorFlow 2 whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a
-`Supervisor`, `slim.learning.train` and `optimize_loss`; on optimizers that leave the steps to SciPy
+`Supervisor`, `slim.learning.train`, `create_train_op` and `optimize_loss`; on optimizers that leave the steps to SciPy
 (`ScipyOptimizerInterface`); on functions of Keras' backend that take steps (`K.function(…, updates=…)`); on Keras
 Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where
 the script makes Keras run on JAX or PyTorch. Averages and counters that are assigned are no violation.
@@ -76,6 +76,17 @@ optimizer = tf.contrib.opt.ScipyOptimizerInterface(loss, method="L-BFGS-B")
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())
     optimizer.minimize(session)  # HVD202
+```
+
+```python
+import tensorflow as tf
+import tensorflow.contrib.slim as slim
+
+train = slim.learning.create_train_op(loss, tf.train.AdamOptimizer(0.001))  # HVD202
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for rows in batches:
+        session.run(train, {x: rows})
 ```
 
 ```python
@@ -143,6 +154,21 @@ for x, y in batches:
 ```
 
 ## Near misses
+```python
+import horovod.tensorflow as hvd
+import tensorflow as tf
+import tensorflow.contrib.slim as slim
+
+hvd.init()
+optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001))  # averages before the train op is built
+train = slim.learning.create_train_op(loss, optimizer)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for rows in batches[hvd.rank() :: hvd.size()]:
+        session.run(train, {x: rows})
+```
+
 ```python
 import tensorflow as tf
 
