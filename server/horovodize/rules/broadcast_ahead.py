@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules import keras_session
 from horovodize.rules.draft import Draft
-from horovodize.rules.step_place import Place, binds
+from horovodize.rules.one_model import binds
+from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import variable_texts
 from horovodize.summary.express_in_caller import lift
 from horovodize.summary.syntax import FUNCTIONS, Loop

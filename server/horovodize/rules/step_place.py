@@ -10,13 +10,11 @@ from typing import Literal
 from horovodize.catalogue.supplement import SONNET
 from horovodize.rules import chosen_networks
 from horovodize.rules.draft import Draft
+from horovodize.rules.one_model import Way, bindings_in, binds, is_made_in_call, is_one_model
 from horovodize.source import Edit
-from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.express_in_caller import lift
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function, Loop, position
-
-Way = tuple[Frame, ...]
 
 _UNCOUNTED = (
     "rank 0's variables have to be sent after the first step, and in this traced loop nothing tells which that is: Sonnet's "
@@ -132,7 +130,7 @@ def _past_guards(draft: Draft, way: Way, first: int, deepest: int, expressions: 
         statement = draft.syntax.statement(way[depth].node)
         fits = isinstance(statement, (ast.Expr, ast.Assign, ast.AugAssign)) and draft.can_put_after(statement)
         named = all(lift(draft.module, e, way, depth) is not None for e in expressions)
-        return depth if fits and named and _one_model(draft, way, depth, expressions) else deepest
+        return depth if fits and named and is_one_model(draft, way, depth, expressions) else deepest
     return deepest
 
 
@@ -236,13 +234,14 @@ def _at(
         a in driving or chosen_networks.are_chosen_in(draft, a, expressions)
         for a in frame.loops[: len(frame.loops) - len(loops)]
     )
-    one_model = _one_model(draft, way, depth, outside)
+    one_model = is_one_model(draft, way, depth, outside)
     if choosing is not None and not chosen and not draft.can_insert(choosing):
         _awkward(draft, site, choosing)
         return None
     if depth < driver:
         return Place(statement, way, depth, _outliving(draft, frame.function), chosen=not one_model)
-    if one_model and any(f.loops for f in way[depth + 1 :]):
+    again = any(f.loops for f in way[depth + 1 :])
+    if one_model and again and not is_made_in_call(draft, way, depth, outside):
         return Place(
             statement,
             way,
@@ -269,7 +268,7 @@ def _not_choosing(
     """The loops around a step, innermost first, without those next to it whose turns say which model it trains."""
     for i, loop in enumerate(loops):
         if not chosen_networks.are_chosen_in(draft, loop, expressions) and not any(
-            b.statement is loop for b in _bindings(draft, loop, expressions, way, depth)
+            b.statement is loop for b in bindings_in(draft, loop, expressions, way, depth)
         ):
             return loops[i:]
     return ()
@@ -277,7 +276,7 @@ def _not_choosing(
 
 def _outside(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> list[ast.expr]:
     """What expressions go back to outside a loop: `models` and `names` of `models[name]` in `for name in names`."""
-    bindings = _bindings(draft, loop, expressions, way, depth)
+    bindings = bindings_in(draft, loop, expressions, way, depth)
     bound = {b.name for b in bindings}
     found, seen = list[ast.expr](), set[ast.AST]()
     todo: list[ast.AST] = [
@@ -309,79 +308,6 @@ def _outliving(draft: Draft, function: Function | None) -> Literal["module", "in
     if draft.syntax.method_class(function) is not None and function is not None and function.args.args:
         return "instance"
     return "module"
-
-
-def _one_model(draft: Draft, way: Way, depth: int, expressions: list[ast.expr]) -> bool:
-    """Whether every call of the loop's function trains the same model: it is called from one place, and what is trained is
-    not made again in a loop around that."""
-    function = way[depth].function
-    if function is None or len(draft.values.callers(function)) != 1:
-        return function is None
-    return not any(
-        binds(draft, loop, expressions, way, outer)
-        for outer in range(depth + 1, len(way))
-        for loop in way[outer].loops
-    )
-
-
-def _bindings(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> list[Binding]:
-    """All bindings inside a loop that what expressions are called at some depth goes back to."""
-    scopes, found = draft.module.scopes, list[Binding]()
-    todo: list[ast.AST] = [lift(draft.module, e, way, depth) or way[depth].node for e in expressions]
-    seen: set[str] = set()
-    while todo:
-        for name in {n.id for n in ast.walk(todo.pop()) if isinstance(n, ast.Name)} - seen:
-            seen.add(name)
-            scope = scopes.lookup(name, way[depth].node)
-            for b in scopes.names[scope][name] if scope is not None else ():
-                if draft.syntax.inside(b.statement, loop):
-                    found.append(b)
-                    todo += [b.value] if b.value is not None else []
-    return found
-
-
-def binds(draft: Draft, loop: Loop, expressions: list[ast.expr], way: Way, depth: int) -> bool:
-    """Whether what expressions are called at some depth is bound inside a loop there."""
-    names: set[str] = set()
-    attributes: set[str] = set()
-    for expression in expressions:
-        said = lift(draft.module, expression, way, depth) or way[depth].node
-        names |= {n.id for n in ast.walk(said) if isinstance(n, ast.Name)}
-        attributes |= {n.attr for n in ast.walk(said) if isinstance(n, ast.Attribute)}
-        if any(_is_one_of_several(draft, n, loop) for n in ast.walk(said)):
-            return True
-    scopes, inside = draft.module.scopes, draft.syntax.inside
-    todo, seen = list(names), set(names)
-    while todo:
-        name = todo.pop()
-        scope = scopes.lookup(name, way[depth].node)
-        for b in scopes.names[scope][name] if scope is not None else ():
-            if not inside(b.statement, loop):
-                continue
-            if not _only_names(b):
-                return True
-            assert b.value is not None
-            if any(_is_one_of_several(draft, n, loop) for n in ast.walk(b.value)):
-                return True
-            more = {n.id for n in ast.walk(b.value) if isinstance(n, ast.Name)} - seen
-            attributes |= {n.attr for n in ast.walk(b.value) if isinstance(n, ast.Attribute)}
-            todo += more
-            seen |= more
-    return any(inside(b.statement, loop) for a in attributes for b in scopes.attributes.get(a, ()))
-
-
-def _is_one_of_several(draft: Draft, n: ast.AST, loop: Loop) -> bool:
-    """Whether a name is given now one value in a loop, now another: `if epoch % 2: net = first`, `else: net = second`."""
-    bound = draft.module.scopes.reaching(n) if isinstance(n, ast.Name) else []
-    values = (b.value for b in bound if draft.syntax.inside(b.statement, loop))
-    return len({ast.unparse(v) for v in values if v is not None}) > 1
-
-
-def _only_names(b: Binding) -> bool:
-    """Whether a binding gives a name to what was there before: `variables = model.trainable_variables`."""
-    made = (ast.Call, ast.Subscript, ast.Await, ast.Yield, ast.YieldFrom)
-    plain = b.kind == "assign" and not b.path and b.value is not None
-    return plain and not any(isinstance(n, made) for n in ast.walk(b.value))  # type: ignore[arg-type]
 
 
 def _in_graph(draft: Draft, site: ast.Call, way: Way) -> Place | None:
