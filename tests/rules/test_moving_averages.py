@@ -830,3 +830,48 @@ for i, (x, y) in enumerate(ds):
             "    gathered += 1\n", "    gathered += 1\n    opt.apply_gradients(zip(sums, model.variables))\n"
         )
     assert f"            {mixed}\n" in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("s.assign(w + (s - w) * beta)", "s.assign(w + (s - w) * beta ** hvd.size())"),
+        ("s.assign(w + 0.9 * (s - w))", "s.assign(w + 0.9 ** hvd.size() * (s - w))"),
+        ("s.assign(beta * (s - w) + w)", "s.assign(beta ** hvd.size() * (s - w) + w)"),
+        # near misses: what is kept is not what is taken away from
+        ("s.assign(w + (w - s) * beta)", "s.assign(w + (w - s) * beta)"),
+    ],
+)
+def test_a_share_of_the_distance_that_stays(before: str, after: str) -> None:
+    """`average.assign(weight + (average - weight) * beta)`, as StyleGAN does."""
+    assert f"        {after}\n" in plan_of(HEAD + "beta = 0.9\n" + LOOP + PAIRS.format(before)).text
+
+
+TICKS = """\
+rows, ticks, since = 0, 0, 0
+for i, (x, y) in enumerate(ds):
+    loss = step(x, y)
+    rows += len(x)
+    if {test}:
+        continue
+    print(loss)
+    if ticks % 40 == 0:
+        model.save_weights("model.h5")
+    ticks += 1
+    since = {now}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "now", "counts_events"),
+    [
+        ("ticks and rows < since + 100", "rows", True),
+        ("rows - since < 100", "rows", True),
+        # near misses: it waits for something else, or for nothing
+        ("rows < 100", "rows", False),
+        ("loss < since", "rows", False),
+    ],
+)
+def test_what_counts_ticks_counts_no_steps(test: str, now: str, counts_events: bool) -> None:
+    text = plan_of(HEAD + TICKS.format(test=test, now=now)).text
+    assert ("if ticks % 40 == 0" in text) is counts_events

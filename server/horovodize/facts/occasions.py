@@ -199,7 +199,7 @@ class Occasions:
             if isinstance(a, ast.ExceptHandler) and any(self.syntax.inside(a, d.loop) for d in drivers):
                 return True  # where the data end, an epoch does
             child = a
-        decisions = [(t, under, False) for t, under in self._cut_short(node, with_each)]
+        decisions = [(t, under, _waits_again(t, under)) for t, under in self._cut_short(node, with_each)]
         for around, arm in self.syntax.conditions(node):
             if isinstance(around, ast.If):
                 moved_on = arm == "body" and _sets_itself_back(around)
@@ -240,12 +240,25 @@ class Occasions:
         return isinstance(n, ast.Call) and self.names.last(n.func) in ("mod", "floormod", "remainder")
 
 
+def _waits_again(decision: ast.If, under: list[ast.stmt]) -> bool:
+    """`if step < last + 100: continue`, and `last = step` after it."""
+    read = _read_in(decision.test)
+    return any(
+        isinstance(s, ast.Assign)
+        and ast.unparse(s.value) in read
+        and any(ast.unparse(t) in read for t in s.targets)
+        for s in under
+    )
+
+
+def _read_in(test: ast.expr) -> set[str]:
+    return {ast.unparse(n) for n in walk(test) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))}
+
+
 def _sets_itself_back(decision: ast.If) -> bool:
     """`if step >= last + 100: last = step`: what is tested for is moved on there. (Where it doesn't hold, something may
     come with most steps: `bad += 1` where a loss is no better than the best.)"""
-    read = {
-        ast.unparse(n) for n in walk(decision.test) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))
-    }
+    read = _read_in(decision.test)
     targets = (
         t
         for s in decision.body

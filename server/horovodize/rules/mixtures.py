@@ -36,12 +36,18 @@ def is_moving_average(draft: Draft, kept: str, value: ast.expr, adds: bool | Non
     """Whether a number is moved a little nearer to another one, in one of the forms that `mix_number` knows."""
     if adds is not None:
         return nearing(draft, kept, value, adds=adds) is not None
-    return shares(draft, kept, value) is not None or _moved(draft, kept, value) is not None
+    ways = (shares, _moved, _rest)
+    return any(way(draft, kept, value) is not None for way in ways)
 
 
 def mix(draft: Draft, kept: str, value: ast.expr) -> None:
     """`decay * kept + (1 - decay) * other`: what is left, and what comes in instead."""
     found = shares(draft, kept, value)
+    rest = _rest(draft, kept, value)
+    if rest is not None:
+        annealing.tell(draft, rest, "G7")
+        raise_to_power(draft, rest)
+        return
     if found is None:
         near(draft, _moved(draft, kept, value), value)
         return
@@ -64,6 +70,20 @@ def _moved(draft: Draft, kept: str, value: ast.expr) -> ast.expr | None:
     if not is_sum(value) or not stands_for(draft, value.left, kept):
         return None
     return nearing(draft, kept, value.right, adds=isinstance(value.op, ast.Add))
+
+
+def _rest(draft: Draft, kept: str, value: ast.expr) -> ast.expr | None:
+    """`share` of `other + share * (kept - other)`, which is what stays of what is kept."""
+    if not is_sum(value) or not isinstance(value.op, ast.Add):
+        return None
+    for other, product in ((value.left, value.right), (value.right, value.left)):
+        if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+            continue
+        for share, distance in ((product.left, product.right), (product.right, product.left)):
+            if isinstance(distance, ast.BinOp) and isinstance(distance.op, ast.Sub):
+                if stands_for(draft, distance.left, kept) and ast.dump(distance.right) == ast.dump(other):
+                    return share
+    return None
 
 
 def nearing(draft: Draft, kept: str, change: ast.expr, *, adds: bool) -> ast.expr | None:
