@@ -533,3 +533,43 @@ def test_what_a_function_trains_later_is_sent_before(calls: str, sent: bool) -> 
     text = plan_of(PHASES + calls).text
     sends = "hvd.broadcast_variables([*variables, *opt.variables()"
     assert sends + (", *base.variables]" if sent else "]") in text
+
+
+LAZY = """\
+class Average:
+    def __init__(self, variables):
+        self.fast = list(variables)
+        self.slow = [tf.Variable(v) for v in variables]
+
+    def move(self):
+        for s, f in zip(self.slow, self.fast):
+            s.assign(0.9 * s + 0.1 * f)
+
+
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.opt = tf.keras.optimizers.SGD(0.1)
+        self.average = None
+
+    def fit(self, data):
+        for x in data:
+{before}
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(x) - x)
+            variables = self.model.trainable_variables
+            self.opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+{after}
+            self.average.move()
+
+
+Trainer().fit(tf.data.Dataset.from_tensor_slices(tf.ones((64, 2))).batch(8))
+"""
+MADE = "            if self.average is None:\n                self.average = Average(self.model.trainable_variables)"
+
+
+@pytest.mark.parametrize(("before", "after", "sent"), [("", MADE, False), (MADE, "", True)])
+def test_an_average_that_is_made_in_the_first_turn(before: str, after: str, sent: bool) -> None:
+    """After the broadcast there is none yet that could be sent; made with rank 0's weights, it need not be."""
+    text = plan_of("import tensorflow as tf\n" + LAZY.format(before=before, after=after)).text
+    assert ("*self.average.slow" in text or "broadcast_variables(self.average.slow" in text) is sent

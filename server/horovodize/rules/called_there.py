@@ -44,7 +44,9 @@ def _means_the_same(draft: Draft, e: ast.expr, place: Place) -> bool:
 
 
 def is_there(draft: Draft, e: ast.expr, place: Place) -> bool:
-    """Whether what an expression begins with was bound before the loop of a place."""
+    """Whether what an expression begins with was bound before the loop of a place, and its fields before the place."""
+    if any(_is_set_later(draft, n, place) for n in ast.walk(e) if isinstance(n, ast.Attribute)):
+        return False
     root = next(n for n in ast.walk(e) if isinstance(n, ast.Name))
     scope = draft.module.scopes.lookup(root.id, place.statement)
     bindings = draft.module.scopes.names[scope].get(root.id, []) if scope is not None else []
@@ -59,6 +61,19 @@ def is_there(draft: Draft, e: ast.expr, place: Place) -> bool:
         and place.frame.function is None
     )
     return bool(bindings) and not inside and not (late and local)
+
+
+def _is_set_later(draft: Draft, field: ast.Attribute, place: Place) -> bool:
+    """Whether a turn sets a field after the place: `if self.average is None: self.average = Average(model)`. There is none in
+    the first turn by then; and the weights that it is made with are rank 0's."""
+    if place.loop is None:
+        return False
+    for b in draft.values.attribute_bindings(field):
+        frames = [frame for way in draft.drive.ways(b.statement) for frame in way]
+        here = (f.node for f in frames if f.function is place.frame.function and place.loop in f.loops)
+        if any(getattr(node, "lineno", 0) > place.statement.lineno for node in here):
+            return True
+    return False
 
 
 __all__ = ["is_there", "said_at"]

@@ -77,7 +77,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if s in own:
             continue
         inside = draft.facts.occasions.counted_at(s)
-        if not sets_number(draft, s) and (inside is not None or isinstance(s, ast.AugAssign)):
+        if not sets_number(draft, s) and (inside is not None or not _may_be_number(draft, s)):
             return None
         again = again or inside is not None
     return Sum(target, adding, frozenset(drivers), again, by_step, counts_rows)
@@ -161,13 +161,25 @@ def sets_number(draft: Draft, s: ast.stmt) -> bool:
         return is_less and draft.facts.feeding.kinds.constant(s.value) is not None
     parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
     return all(
-        isinstance(p, ast.expr) and draft.facts.feeding.kinds.constant(p) is not None or _is_zero(p)
+        isinstance(p, ast.expr) and draft.facts.feeding.kinds.constant(p) is not None or _is_written(p)
         for p in parts
     )
 
 
-def _is_zero(e: ast.AST | None) -> bool:
-    return isinstance(e, ast.Constant) and isinstance(e.value, (int, float)) and e.value == 0
+def _may_be_number(draft: Draft, s: ast.stmt) -> bool:
+    """Whether a statement may set a number: one that an earlier run has come to, or a variable with one. No array."""
+    value = getattr(s, "value", None)
+    if isinstance(s, ast.AugAssign):
+        return False
+    if isinstance(value, ast.Call):
+        name = draft.names.last(value.func)
+        return name in ("int", "float", "get", "item", "numpy", "Variable", "max", "min")
+    return isinstance(value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp))
+
+
+def _is_written(e: ast.AST | None) -> bool:
+    """`0`, `0.0`, `9.5`"""
+    return isinstance(e, ast.Constant) and type(e.value) in (int, float)
 
 
 def reads_of(draft: Draft, target: Place) -> list[ast.expr]:
