@@ -62,6 +62,7 @@ from horovodize.rules import (
     guarded,
     handed_functions,
     hidden_counts,
+    later_updates,
     lengths,
     lengths_beside_counts,
     library_steps,
@@ -379,7 +380,7 @@ def _at(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, operato
         return  # where a loop ends: `while step < n + 1:`
     if capacities.is_full_for_long(draft, number, operator):
         return
-    if guarded.applies_gathered(draft, test):
+    if guarded.applies_gathered(draft, test) and not later_updates.applies_of_turn(draft, test):
         return  # as many batches go into an update as before, of each rank
     if len(bounds) == 1 and guarded.is_round(draft, test, number, bounds[0]):
         if draft.facts.feeding.kinds.constant(bounds[0]) is None:
