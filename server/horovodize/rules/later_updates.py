@@ -10,7 +10,6 @@ import ast
 from horovodize.rules import after_averaging, guarded
 from horovodize.rules.draft import Draft
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import argument
 
 _DEPTH = 6  # names from one to another
 
@@ -24,8 +23,7 @@ def applies_of_turn(draft: Draft, test: ast.expr) -> bool:
 
 
 def _is_of_own_turn(draft: Draft, update: Update) -> bool:
-    given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
-    gradients = after_averaging.gradients_in(draft, given) if given is not None else None
+    gradients = after_averaging.gradients_of(draft, update)
     return gradients is not None and _is_made_of(draft, gradients, update, _DEPTH)
 
 
