@@ -288,6 +288,27 @@ def test_rows_that_are_numbered_by_a_set_are_numbered_in_rank_0s_order(made: str
     assert plan.text.count("broadcast_object(") == 1
 
 
+NUMBERED = "words = set(text)\nnumber = {w: i for i, w in enumerate(words)}\nx = np.array([number[w] for w in text])\n"
+
+
+@pytest.mark.parametrize(
+    "again", ["word = dict(enumerate(words))", "listed = list(words)", "pairs = list(zip(words, x))"]
+)
+def test_what_leads_back_from_the_numbers_of_a_set_goes_by_the_same_order(again: str) -> None:
+    """On another rank it led back to other words; read again, the result was refused."""
+    source = f"text = open('words.txt').read().split()\n{NUMBERED}{again}\ny = np.zeros(len(x))"
+    text = plan_of(FIT.format(source, "")).text
+    assert text.count("hvd.broadcast_object(list(words))") == 2
+
+
+@pytest.mark.parametrize("again", ["print(list(words))", "known = 'a' in words"])
+def test_what_reads_a_set_without_numbering_it_again_stays(again: str) -> None:
+    source = f"text = open('words.txt').read().split()\n{NUMBERED}{again}\ny = np.zeros(len(x))"
+    text = plan_of(FIT.format(source, "")).text
+    assert text.count("hvd.broadcast_object(list(words))") == 1
+    assert again.splitlines()[-1].strip() in text
+
+
 @pytest.mark.parametrize(
     "made",
     [

@@ -36,6 +36,7 @@ _WHY_ORDER = (
 _OWN_ORDER = "this has another order on each rank; sort it"
 # Functions that draw when they are called, in whatever program: they work on arrays and lists.
 _OF_ARRAYS = ("tensorflow.keras.preprocessing.",)
+_NUMBERED = ("enumerate", "list", "tuple", "zip")
 _OWN = "each rank makes rows of its own here at random; seed it with the same number on all ranks"
 _ORDERS = ("numpy.random.shuffle", "numpy.random.permutation", "random.shuffle", "random.sample")
 # What a program draws as weights is broadcast.
@@ -81,6 +82,33 @@ def _keep_order(draft: Draft, where: ast.AST) -> None:
     if not isinstance(where, ast.expr) or not agree_order(draft, where, "D3", _WHY_ORDER):
         draft.decide(where, Asked("D3"))
         draft.ask("D3", where, _WHAT, _WHY_ORDER, _OWN_ORDER)
+        return
+    for read in _numbered_again(draft, where):
+        agree_order(draft, read, "D3", _WHY_ORDER)
+
+
+def _numbered_again(draft: Draft, where: ast.expr) -> list[ast.Name]:
+    """Where the same set is numbered once more: `dict(enumerate(vocab))` beside `{c: i for i, c in enumerate(vocab)}`, which
+    is to lead back to what the numbers stand for."""
+    if not isinstance(where, ast.Name):
+        return []
+    bound, scopes, home = (
+        draft.module.scopes.reaching(where),
+        draft.module.scopes,
+        draft.syntax.function(where),
+    )
+    found = list[ast.Name]()
+    for read in draft.module.loads.get(where.id):
+        around, is_kept = draft.syntax.parent[read], isinstance(draft.syntax.statement(read), ast.Assign)
+        if isinstance(read, ast.Name) and read is not where and scopes.reaching(read) == bound and is_kept:
+            if (
+                isinstance(around, ast.Call)
+                and scopes.is_builtin(around.func)
+                and draft.syntax.function(read) is home
+            ):
+                if draft.names.last(around.func) in _NUMBERED and not draft.was(read, Agreed):
+                    found.append(read)
+    return found
 
 
 def _make_alike(draft: Draft, call: ast.Call) -> None:
