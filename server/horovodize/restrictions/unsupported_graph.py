@@ -88,8 +88,9 @@ def find_in_graphs(context: Context) -> Iterator[Found]:
     for name, why in _ELSEWHERE.items():
         for call in context.module.calls_of(name):
             yield call, why
-    loops = [n for n in _ELSEWHERE if n.endswith("train") and context.module.calls_of(n)]
-    for call in context.module.calls_of(*_BUILDING) if not loops else ():
+    said = any(n.endswith("train") and context.module.calls_of(n) for n in _ELSEWHERE)
+    # (What the model function of an Estimator gives is looked at where an Estimator gets it.)
+    for call in context.module.calls_of(*_BUILDING) if not said and not context.sites.estimators else ():
         given = [c for e in arguments(call) for c in context.values.calls(e)]
         if not any(context.names.last(c.func) == "DistributedOptimizer" for c in given):
             yield call, _TRAIN_OP.format(context.names.last(call.func))
