@@ -860,3 +860,123 @@ model.fit(data, epochs=EPOCHS, callbacks=callbacks)
 )
 def test_epochs_over_a_whole_data_set(dealt: str, epochs: str, found: set[str]) -> None:
     assert codes(WHOLE.replace("DEALT", dealt).replace("EPOCHS", epochs)) & {"HVD321"} == found
+
+
+# ---------------------------------------------------------------------- a third round
+
+OWN_LOADER = (
+    TAPE
+    + """\
+
+class Loader:
+    def __init__(self, rows, batch):
+        self.rows, self.batch, self.at = rows, batch, 0
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return len(self.rows) // self.batch
+
+    def __next__(self):
+        if self.at + self.batch > len(self.rows):
+            self.at = 0
+            raise StopIteration
+        self.at += self.batch
+        return self.rows[self.at - self.batch:self.at]
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+rows = np.load("rows.npy")
+MINE
+hvd.broadcast_variables(model.variables, root_rank=0)
+waited, best = 0, 1e9
+for epoch in range(10):
+    for x in Loader(rows, 8):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        rate = 0.01 * hvd.size() * 0.9 ** epoch
+        RATE
+        optimizer.learning_rate.assign(rate)
+    now = float(hvd.allreduce(loss))
+    if now < best:
+        waited = 0
+        BEST
+    else:
+        waited += 1
+    if waited > 3:
+        break
+"""
+)
+SHARE = "share = len(rows) // hvd.size()\nrows = rows[hvd.rank() * share:(hvd.rank() + 1) * share]"
+
+
+@pytest.mark.parametrize(
+    ("mine", "rate", "best", "found"),
+    [
+        (SHARE, "pass", "best = now", set()),
+        ("rows = rows[hvd.rank()::hvd.size()]", "pass", "best = now", {"HVD323"}),
+        (SHARE, "if float(loss) > 5:\n            rate = rate * 0.1", "best = now", {"HVD333"}),
+        (SHARE, "if float(hvd.allreduce(loss)) > 5:\n            rate = rate * 0.1", "best = now", set()),
+        (SHARE, "if epoch > 5:\n            rate = rate * 0.1", "best = now", set()),
+        (SHARE, "pass", "if hvd.rank() == 0:\n            best = now", {"HVD331"}),
+        (SHARE, "pass", "best = now\n        if hvd.rank() == 0:\n            kept = now", set()),
+    ],
+)
+def test_loaders_rates_and_patience_of_a_rank(mine: str, rate: str, best: str, found: set[str]) -> None:
+    text = OWN_LOADER.replace("MINE", mine).replace("RATE", rate).replace("BEST", best)
+    assert codes(text) & {"HVD323", "HVD331", "HVD333"} == found
+
+
+PARTED = """\
+import random
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+gpus = tf.config.list_physical_devices("GPU")
+if gpus:
+    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+
+def parts(n, count):
+    order = ORDER
+    return np.array_split(order, count)
+
+mine = parts(1000, 64)[hvd.rank()::hvd.size()]
+base = tf.keras.applications.MobileNetV2(include_top=False, weights=None)
+LOADED
+model = tf.keras.Sequential([base, tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(3)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(rows(mine), steps_per_epoch=100 // hvd.size(), callbacks=[CALLBACKS])
+"""
+SENDS = "hvd.callbacks.BroadcastGlobalVariablesCallback(0)"
+
+
+@pytest.mark.parametrize(
+    ("order", "loaded", "callbacks", "found"),
+    [
+        ("np.random.RandomState(0).permutation(n)", "", SENDS, set()),
+        ("np.random.permutation(n)", "", SENDS, {"HVD319"}),
+        ("np.arange(n)", 'base.load_weights("base.h5")', "", {"HVD306"}),  # and the head begins anywhere
+        ("np.arange(n)", 'base.load_weights("base.h5")', SENDS, set()),
+    ],
+)
+def test_orders_that_a_function_divides_and_parts_that_are_loaded(
+    order: str, loaded: str, callbacks: str, found: set[str]
+) -> None:
+    text = PARTED.replace("ORDER", order).replace("LOADED", loaded).replace("CALLBACKS", callbacks)
+    assert codes(text) & {"HVD306", "HVD319"} == found
+
+
+def test_all_weights_that_are_loaded() -> None:
+    text = PARTED.replace("ORDER", "np.arange(n)").replace("LOADED", "").replace("CALLBACKS", "")
+    assert "HVD306" not in codes(text.replace("model.fit", 'model.load_weights("all.h5")\nmodel.fit'))
+
+
+def test_a_seed_without_a_number() -> None:
+    shuffled = 'files = sorted(glob.glob("*.npz"))\nSEED\nrandom.shuffle(files)\n' + MINE
+    assert "HVD319" in codes(FILES.replace("BEFORE", shuffled.replace("SEED", "random.seed()")))
+    assert "HVD319" not in codes(FILES.replace("BEFORE", shuffled.replace("SEED", "random.seed(1)")))

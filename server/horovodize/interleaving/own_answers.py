@@ -108,9 +108,13 @@ class OwnAnswers:
     def is_own_choice(self, e: ast.expr) -> bool:
         """Whether a value is surely another one on each rank, also where each has come to it in its own way: a rate that is
         halved where a rank's own loss grows."""
-        own = self._of(e, self.facts.uniform.reasons(e)) is Taken.OWN
-        own = own or any(self.of_test(test) is Taken.OWN for test in self._set_under(e))
-        return own and not self._asks_how_many(e)
+        if self.is_chosen_alone(e):
+            return True
+        return self._of(e, self.facts.uniform.reasons(e)) is Taken.OWN and not self._asks_how_many(e)
+
+    def is_chosen_alone(self, e: ast.expr) -> bool:
+        """Whether a name of a value is set, or isn't, by a test that each rank answers for itself."""
+        return any(self.of_test(test) is Taken.OWN for test in self._set_under(e))
 
     def _set_under(self, e: ast.expr) -> Iterator[ast.expr]:
         """The tests under which the names of a value are set, that aren't around it itself."""

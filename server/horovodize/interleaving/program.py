@@ -389,7 +389,8 @@ class Program:
 
     def _own_among(self, given: Iterable[ast.expr]) -> ast.expr | None:
         """What of the values that something is set to is surely another one on each rank."""
-        return next((e for e in given if self.answers.is_own_value(e)), None)
+        own = (e for e in given if self.answers.is_own_value(e) or self.answers.is_chosen_alone(e))
+        return next(own, None)
 
 
 def _rest(whole: ast.BoolOp, values: list[ast.expr]) -> ast.expr:

@@ -49,8 +49,21 @@ class Settings:
                 if b.statement in found:
                     continue
                 found.add(b.statement)
+                if depth and b.kind in _KINDS:
+                    for test in self._decided_by(b.statement, e):
+                        self._gather(test, depth - 1, found)
                 if depth and b.kind in _KINDS and b.value is not None:
                     self._gather(b.value, depth - 1, found)
+
+    def _decided_by(self, statement: ast.AST, e: ast.AST) -> Iterator[ast.expr]:
+        """The tests by which something is counted or set that are asked in each turn of a loop around both."""
+        syntax = self.module.syntax
+        around = {test for test, _ in syntax.conditions(e)}
+        loops = syntax.loops(statement)
+        if loops and loops[0] in syntax.loops(e):
+            yield from (
+                t.test for t, _ in syntax.conditions(statement) if t not in around and isinstance(t, ast.If)
+            )
 
     def _fields(self, e: ast.Attribute) -> Iterator[ast.AST]:
         """The statements that set a field of an object of the script's own, if nothing sends it."""
@@ -64,7 +77,9 @@ class Settings:
             for c in self.module.syntax.calls
         )
         of_all = any(
-            b.value is not None and self.facts.horovod.depends_on(b.value, *AGREEING, limit=_BEHIND)
+            b.value is not None
+            and self.facts.horovod.depends_on(b.value, *AGREEING, limit=_BEHIND)
+            and self.facts.rank_tests.deciding(b.value) is None
             for b in bound
         )
         if not sent and not of_all:
@@ -80,7 +95,9 @@ class Settings:
             for call in syntax.calls
             if syntax.function(call) is syntax.function(name)
         ) or any(
-            b.value is not None and self.facts.horovod.depends_on(b.value, *AGREEING, limit=_BEHIND)
+            b.value is not None
+            and self.facts.horovod.depends_on(b.value, *AGREEING, limit=_BEHIND)
+            and self.facts.rank_tests.deciding(b.value) is None  # else some ranks alone keep what all have
             for b in bound
         )
 

@@ -84,7 +84,8 @@ def _gone_through(context: Context, site: ast.Call) -> Iterator[tuple[ast.Call, 
     loop = innermost.pop() if len(innermost) == 1 else None
     if isinstance(loop, ast.For) and not any(isinstance(n, _LEAVING) for n in own(loop)):
         if not _is_bounded(context, loop.iter):
-            yield site, loop.iter, context.facts.uniform.number_reasons(loop.iter)
+            found = [*context.facts.uniform.number_reasons(loop.iter), *_of_sequence(context, loop.iter)]
+            yield site, loop.iter, found
 
 
 def _of_sequence(context: Context, data: ast.expr) -> Iterator[object]:

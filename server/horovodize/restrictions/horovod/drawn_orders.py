@@ -73,6 +73,11 @@ def _in_the_same_order(context: Context, rows: ast.expr) -> ast.expr:
                 rows = inner
             case ast.Call(args=[inner]) if context.is_builtin(rows.func, "list", "tuple"):
                 rows = inner
+            case ast.Call(args=[inner, _]) if context.names.of(rows.func) in (
+                "numpy.array_split",
+                "numpy.split",
+            ):
+                rows = inner
             case ast.Call(args=[inner]) if context.names.of(rows.func) in ("numpy.array", "numpy.asarray"):
                 rows = inner
             case _:
@@ -151,8 +156,11 @@ def _is_drawn(context: Context, call: ast.Call) -> bool:
 
 
 def seeds_by_rank(context: Context, call: ast.Call) -> bool:
-    """Whether a seed is another on each rank: what it makes is then surely apart."""
-    return any(context.facts.horovod.depends_on(e, "rank", "local_rank", limit=60) for e in arguments(call))
+    """Whether a seed is another on each rank, or is none (`random.seed()`): what it makes is then surely apart."""
+    given = arguments(call)
+    if not given or (len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value is None):
+        return True
+    return any(context.facts.horovod.depends_on(e, "rank", "local_rank", limit=60) for e in given)
 
 
 def _is_called_by_rank(context: Context, named: ast.expr) -> bool:

@@ -7,10 +7,10 @@ a draw of its own trains another model than the others from there on; no error s
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
 rank answers for itself, and both train on before a broadcast; likewise on what sets which layers are trained, which no
-broadcast sends; on layers, optimizers, and callbacks that stop or set rates, which are made with numbers that each rank
-draws for itself; on rates of optimizers and schedulers that go by the number of the rank; on rates that the function of a
-`LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a set; on layers that a
-rank's own draw puts into a model.
+broadcast sends, on rates that a session is fed, and on copies of weights into a network that the loss asks; on layers,
+optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself; on rates of
+optimizers and schedulers that go by the number of the rank; on rates that the function of a `LearningRateScheduler` draws; on
+numbers that texts, such as labels or words, get by the order of a set; on layers that a rank's own draw puts into a model.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an

@@ -9,12 +9,14 @@ On what trains, where the optimizer and the tape are seen and neither averages: 
 optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, or in a graph of
 `tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one
 averages in `fit` and `minimize` only: since TensorFlow 2.4, its `apply_gradients` applies what it is given. Not where the
-gradients pass through a collective, or anything that can't be seen. Where none of that is seen, on `DistributedOptimizer` and
-`DistributedGradientTape` of which nothing uses what they give, also in a module that trains for others. As information, where
-the model is of a class that can't be seen: its `train_step` may average.
+gradients pass through a collective, or anything that can't be seen, nor where the weights themselves are averaged; but also
+where variables add up gradients of plain tapes in a script that averages nothing. Where none of that is seen, on
+`DistributedOptimizer` and `DistributedGradientTape` of which nothing uses what they give, also in a module that trains for
+others. As information, where the model is of a class that can't be seen: its `train_step` may average.
 
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
-replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras 3.
+replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras
+3.
 
 In a script of `horovod.torch` that shows all of itself, on the `step` of an optimizer of PyTorch's that nothing wraps, where
 nothing averages gradients by hand either; and on `clip_grad_norm_` before the `step` of a wrapped one: it clips while the

@@ -5,14 +5,16 @@ Each process draws weights of its own. Averaged gradients keep the difference: r
 gradients of the others.
 
 ## When it is reported
-On the first loop that trains, in a script that shows all of itself (or gives nothing that trains to what isn't seen),
-averages gradients, and neither broadcasts anything nor sets a seed nor loads weights on all ranks (a callback, hook or
-operation that broadcasts counts only if something gets it, and not where it never runs: under `if False:`, behind `[] and`,
-under a flag that each call passes as `False`); on a broadcast from `size()`, a rank that isn't there, or from a rank that
-each takes to be another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the
-script's own class, or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model,
-where only another one is broadcast, on a run that initialises the variables after the broadcast, and, where other modules
-aren't seen, on what broadcasts and is given to nothing.
+On the first loop that trains, in a script that shows all of itself (or gives nothing that trains to what isn't seen), averages
+gradients, and neither broadcasts anything nor sets a seed nor loads weights on all ranks (a callback, hook or operation that
+broadcasts counts only if something gets it, and not where it never runs: under `if False:`, behind `[] and`, under a flag that
+each call passes as `False`); on a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be
+another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the script's own class,
+or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model, where only another
+one is broadcast (also of two that one function makes, or that one list of variables trains), on a run that initialises the
+variables after the broadcast, and, where other modules aren't seen, on what broadcasts and is given to nothing. Weights that a
+rank has itself, and copies or averages for another network, make ranks no more alike; nor does what is loaded into a part of a
+model whose head has weights of its own.
 
 In such a script of `horovod.torch`, on the wrapped optimizer, where no weights are broadcast, no seed is set and not all ranks
 load weights.

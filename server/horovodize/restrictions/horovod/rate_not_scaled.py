@@ -9,8 +9,8 @@ better.
 On a wrapped optimizer whose rate, or the first one of its schedule, is a constant or an argument of the script, where `fit`
 trains on batches of more rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but
 to divide the rows or the steps (or to print it); also in a `MonitoredTrainingSession` whose graph draws or reads its rows, if
-its `StopAtStepHook` is given steps that are divided. Not where it can't be seen what a `fit` trains on: all ranks may train on
-the same rows.
+its `StopAtStepHook` is given steps that are divided, and in a session that is fed batches, also where it is fed the rate. Not
+where it can't be seen what a `fit` trains on: all ranks may train on the same rows.
 
 ## Quick fix
 Multiply the rate by `size()`.

@@ -8,11 +8,12 @@ them has computed: N ranks train as far as one, with its batch, and at N times i
 On data of TensorFlow or NumPy that a `fit` or a loop around a tape takes undivided, where nothing shuffles them, or a seed
 that is the same on all ranks fixes how (NumPy's, in the sessions of TensorFlow 1); on pictures that Keras'
 `flow_from_directory` or `flow` gives a `fit` by such a seed, or unshuffled; and on arrays that a loop feeds a session or a
-step with, where all that chooses them is the same on all ranks and the script needs its rank for nothing but tests, texts
-and GPUs. On what the sessions of a graph take of the only data set that trains, and the input functions of Estimators, in
-the same way. On shares of size() that go by `local_rank()`, too: ranks of several hosts take the same one; and on
-`shard(hvd.size(), 0)`. As information, where such a loop's rate isn't scaled: each rank trains as one process would. Not
-where the data depend on the rank, are drawn, or come from anything that can't be followed.
+step with, where all that chooses them is the same on all ranks and the script needs its rank for nothing but tests, texts and
+GPUs. On what the sessions of a graph take of the only data set that trains, and the input functions of Estimators, in the same
+way. On a `fit` to a generator of the script's own that draws by a seed for all ranks, and an Estimator's arrays that aren't
+shuffled. On shares of size() that go by `local_rank()`, too: ranks of several hosts take the same one; and on
+`shard(hvd.size(), 0)`. As information, where such a loop's rate isn't scaled: each rank trains as one process would. Not where
+the data depend on the rank, are drawn, or come from anything that can't be followed.
 
 In a script of `horovod.torch`, on a `DataLoader` without a sampler, of a data set of torchvision or of tensors, that a loop
 with steps of a wrapped optimizer goes through in order, or in the order that one seed for all ranks fixes.

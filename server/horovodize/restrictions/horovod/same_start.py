@@ -23,6 +23,7 @@ _SAME = re.compile(
 _LOADS = re.compile(r"load|restore|set_weights|assign")
 _OF_ARRAYS = ("tensorflow.random.", "tensorflow.compat.v1.random", "numpy.random.")
 _ASSIGNING = ("tensorflow.compat.v1.assign", "tensorflow.assign")
+_WEIGHTED = ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "Embedding")
 _RATES = ("lr", "learning_rate")
 _COMPUTING = ("zip", "list", "tuple", "range", "len", "enumerate", "sum", "map")
 _MEANS = ("mean", "average", "copy", "add", "multiply", "zeros_like", "append")
@@ -132,8 +133,10 @@ def _sets_another(context: Context, node: ast.expr) -> bool:
         return bool(made) and all(_isnt_trained(argument(c, "trainable", 1)) for c in made)
     if node.attr == "set_weights" and isinstance(call, ast.Call) and call.func is node:
         return _is_copied_from_trained(context, call)
-    if node.attr != "load_weights" or context.sites.fits:
+    if node.attr != "load_weights":
         return False
+    if context.sites.fits:
+        return _is_a_part(context, node.value)
     made = made_by(context, node.value)
     trained = [m for update in context.sites.updates for m in trained_models(context, update)]
     calls = [made_by(context, model) for model in trained]
@@ -142,6 +145,26 @@ def _sets_another(context: Context, node: ast.expr) -> bool:
     firsts = {each[0] for each in calls}
     of_trained = set(context.values.depends([*firsts], _BEHIND))
     return made[0] not in of_trained and not firsts & set(context.values.depends(made, _BEHIND))
+
+
+def _is_a_part(context: Context, loaded: ast.expr) -> bool:
+    """Whether what is loaded into is a part of each model that is fitted, and each has layers of its own beside it, which start
+    with other weights on each rank: a head on a network that was trained before."""
+    part = made_by(context, loaded)
+    if len(part) != 1 or context.sites.updates:
+        return False
+    inside = set(context.values.depends(part, _BEHIND))
+    for fit in context.sites.fits:
+        made = made_by(context, fit.model)
+        behind = set(context.values.depends(made, _BEHIND))
+        own = [
+            n
+            for n in behind - inside
+            if isinstance(n, ast.Call) and (context.names.of(n.func) or "").rsplit(".", 1)[-1] in _WEIGHTED
+        ]
+        if len(made) != 1 or made[0] is part[0] or part[0] not in behind or not own:
+            return False
+    return bool(context.sites.fits)
 
 
 def _is_copied_from_trained(context: Context, call: ast.Call) -> bool:

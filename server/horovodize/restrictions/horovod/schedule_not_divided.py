@@ -6,9 +6,10 @@ Nothing fails. A schedule counts steps, and a rank takes 1/size() of them: one t
 never comes.
 
 ## When it is reported
-On `decay_steps` and `boundaries` of a schedule that are made without size(), where the script divides by size() the steps of an
-epoch of a `fit`, the turns of a loop (`take(n // hvd.size())`, or a `range` of them), the steps of a `StopAtStepHook` or of
-an Estimator.
+On `decay_steps` and `boundaries` of a schedule that are made without size(), on what a schedule of the script's own compares
+the step with or divides it by, and on the part that an average of weights keeps in each step (`0.999`), where the script
+divides by size() the steps of an epoch of a `fit`, the turns of a loop (`take(n // hvd.size())`, or a `range` of them), the
+steps of a `StopAtStepHook` or of an Estimator.
 
 ## Quick fix
 Divide the number by `size()`.

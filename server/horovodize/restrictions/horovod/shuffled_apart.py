@@ -7,9 +7,11 @@ have taken too: in each epoch about a third of the rows is not trained on, and o
 ## When it is reported
 On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, or of names that were shuffled
 before, without a seed, where the script doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`,
-`rows[hvd.rank() * n:(hvd.rank() + 1) * n]`, `np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted
-or split by NumPy, `random` or scikit-learn without a seed, or of a set of texts. Not on what a `fit` validates on for some
-steps, and that repeats without end: a sample may be in any order.
+`rows[hvd.rank() * n:(hvd.rank() + 1) * n]`, `np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted or
+split by NumPy, `random` or scikit-learn without a seed, or by one with the rank in it, or of a set of texts. As information,
+on a part of what `os.listdir` or `glob` lists and nothing sorts, since hosts may list it in another order, and on a split into
+rows to train on and rows to validate on that each rank draws. Not on what a `fit` validates on for some steps, and that
+repeats without end: a sample may be in any order.
 
 ## Quick fix
 Give the shuffle a seed.

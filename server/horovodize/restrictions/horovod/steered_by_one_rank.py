@@ -5,9 +5,9 @@ Where rank 0 alone stops early, the others wait for its gradients in vain. Where
 than the others with the same gradients, and the ranks drift apart.
 
 ## When it is reported
-On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, rate schedulers and Horovod's own callbacks that only some ranks
-give to `fit`, by a test of the rank. On `BroadcastGlobalVariablesHook` and `StopAtStepHook` that only some ranks give to an
-Estimator or a `MonitoredTrainingSession`.
+On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, rate schedulers and Horovod's own callbacks (with those that commit
+an elastic state) that only some ranks give to `fit`, by a test of the rank. On `BroadcastGlobalVariablesHook` and
+`StopAtStepHook` that only some ranks give to an Estimator or a `MonitoredTrainingSession`.
 
 ## Quick fix
 Take the test of the rank away, where it decides nothing else.

@@ -6,9 +6,10 @@ epoch, which takes as long as before. What counts epochs (schedules, patience) t
 
 ## When it is reported
 On the `steps_per_epoch` of a `fit` that is made without size(), where the rate grows by size(), over data without an end
-(`repeat()`, pictures that Keras' `flow_from_directory` or `flow` gives), on the `steps` of an Estimator's training over such
-data, on the number of turns of loops over such data (`take(n)`, or `range(n)` around `next(batches)`), and on the steps after
-which a `StopAtStepHook` ends. On the `epochs` of a `fit` to arrays that are surely the same on all ranks.
+(`repeat()`, pictures that Keras' `flow_from_directory` or `flow` gives, a generator of the script's own that never ends), on
+the `steps` of an Estimator's training over such data, on the number of turns of loops over such data (`take(n)`, or `range(n)`
+around `next(batches)`, `while step < n` around draws), and on the steps after which a `StopAtStepHook` ends. On the `epochs`
+of a `fit` to arrays, or a data set of arrays, that are surely the same on all ranks.
 
 ## Quick fix
 Divide the steps: `steps_per_epoch=steps // hvd.size()`.

@@ -6,17 +6,17 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 
 ## When it is reported
 On a `fit`, the training of an Estimator, or a loop around a wrapped tape or a session's train op, that goes through all that
-its rank was dealt by `shard(hvd.size(), hvd.rank())` or `rows[hvd.rank()::hvd.size()]`, where nothing fixes the number of
-steps and nothing cuts the rows before to a multiple of size(). Not where the script asks what is left by a division by size(),
-or calls `hvd.join()`. A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`,
-`initial_epoch`, those of a `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a
-first epoch that rank 0 alone finds and doesn't send. On a `fit` to arrays of which rank 0 takes the rows before one, and the
-others those after it. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`. As information, on one
-that nothing but whether a file is there decides, or which the folder holds that the script saves to: another host may have
-others.
+its rank was dealt by `shard(hvd.size(), hvd.rank())`, `rows[hvd.rank()::hvd.size()]` or `np.array_split(rows,
+hvd.size())[hvd.rank()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of size(). Not
+where the script asks what is left by a division by size(), or calls `hvd.join()`. A warning on a number of steps or epochs
+(`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a `StopAtStepHook`) that the rank decides, and
+size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send. On a `fit` to
+arrays of which rank 0 takes the rows before one, and the others those after it. Also on one that a test of the rank changes:
+`if hvd.rank() == 1: steps -= 1`. As information, on one that nothing but whether a file is there decides, or which the folder
+holds that the script saves to: another host may have others.
 
-In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all ranks,
-and on one that is given neither: it asks `torch.distributed`, which isn't started.
+In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all
+ranks, and on one that is given neither: it asks `torch.distributed`, which isn't started.
 
 ## Quick fix
 None: usually `.repeat()` with `steps_per_epoch=steps // hvd.size()`, `.take(…)`, or rows cut to a multiple of `hvd.size()`.

@@ -7,8 +7,8 @@ so given the rate of one process, it takes back the scaling of the optimizer, fo
 ## When it is reported
 On a constant `initial_lr` of `LearningRateWarmupCallback` or `LearningRateScheduleCallback` where the wrapped optimizer's rate
 is multiplied by size(), and on a `LearningRateScheduler` whose function, or object, gives rates without size() there; on the
-same of a callback of the script's own that sets the rate. Also, as information and once in a file, on one without
-`initial_lr`: Horovod requires it since 0.21.
+same of a callback of the script's own that sets the rate, or of a loop that trains. Also, as information and once in a file,
+on one without `initial_lr`: Horovod requires it since 0.21.
 
 ## Quick fix
 Multiply `initial_lr` by `size()`, where it is what the optimizer's rate is without.
