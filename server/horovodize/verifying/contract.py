@@ -9,6 +9,7 @@ from math import isclose, isnan
 from typing import Any
 
 from horovodize.verifying.amounts import as_much_is_written
+from horovodize.verifying.averages import averages_forget
 from horovodize.verifying.averaging import added_up
 from horovodize.verifying.check import Check
 from horovodize.verifying.rows import rows_are_divided
@@ -38,6 +39,8 @@ def contract(
     ]
     rows = rows_are_divided(alone, run, scaled, sooner)
     found += [rows, *validates_on_the_same(alone, run)]
+    if (averages := averages_forget(first, run, scaled)).seen:
+        found.append(averages)
     return [*found, as_much_is_written(alone, run, settled.files), _output(first, run)]
 
 

@@ -19,6 +19,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import ops
 
 from horovodize_hooks import kinds
+from horovodize_hooks.copies import Copies
 from horovodize_hooks.kinds import Layer, Metric, Model, Optimizer, OptimizerV2, held, plain
 from horovodize_hooks.values import instances, numbers, scalar
 
@@ -34,6 +35,7 @@ class Watched:
     later holds what is trained, and the optimizer's, after each so many of the later ones.
     at_tape holds the same as of the beginning of the first eager tape since, where it is wanted: by later ones, weights may
     have been moved that are set back before the next step (MAML).
+    copies are averages of its variables, as they follow them in these steps.
     trace holds, for each step seen: the optimizer's step count before it, the rate it uses, and how many broadcasts
     and averages had run by then."""
 
@@ -45,6 +47,7 @@ class Watched:
     early: list[dict[str, Any]] = field(default_factory=list)
     later: list[dict[str, Any]] = field(default_factory=list)
     trace: list[dict[str, float]] = field(default_factory=list)
+    copies: Copies = field(default_factory=Copies)
     eager_steps: int = 0
     at_tape: dict[str, Any] | None = None
 
@@ -87,6 +90,7 @@ class Steps:
                     "schedule": _schedule(watched.optimizer) is not None,
                     "early": watched.early,
                     "later": watched.later,
+                    "follow": watched.copies.parts,
                     "at_end": self._snapshot(watched),
                 }
             )
@@ -180,6 +184,7 @@ class Steps:
             self._trace(watched)
         if self._wants_look(watched):
             watched.early.append(watched.at_tape or self._snapshot(watched))
+            watched.copies.note(watched.trained, _optimizer_variables(watched.optimizer))
         watched.at_tape = None
         step = self._count(watched) - watched.started_at
         if (
