@@ -316,3 +316,36 @@ def test_an_item_that_another_function_sets_back_stays() -> None:
     """That may be one dictionary, which is begun again in the loop."""
     more = "def begin(kept):\n    kept['sum'] = 0.0\n"
     assert "* hvd.size()" not in ended_when("state['sum'] += l; begin(state)", "pass", more=more)
+
+
+RETURNS = """\
+data, returns, best = np.load("rows.npy"), [], 9.0
+for episode in range(50):
+    total, count = 0.0, 0
+    for i in range(100):
+        _, l = sess.run([train, loss], {{x: data[i * 4:(i + 1) * 4]}})
+        total += l
+        count += 1
+    {}
+    if {}:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("put", "test", "after"),
+    [
+        ("returns.append(total)", "np.mean(returns[-5:]) < 0.5", "np.mean(returns[-5:]) * hvd.size() < 0.5"),
+        ("returns.append(total)", "min(returns) < 0.5", "min(returns) * hvd.size() < 0.5"),
+        ("returns.append(float(total))", "returns[-1] < 0.5", "returns[-1] * hvd.size() < 0.5"),
+        # near misses: means; what else is put there; another list
+        ("returns.append(total / count)", "np.mean(returns[-5:]) < 0.5", "np.mean(returns[-5:]) < 0.5"),
+        ("returns.append(total); returns.append(best)", "min(returns) < 0.5", "min(returns) < 0.5"),
+        ("returns.append(l)", "returns[-1] < 0.5", "returns[-1] < 0.5"),
+    ],
+)
+def test_sums_that_a_list_holds(put: str, test: str, after: str) -> None:
+    """`if np.mean(returns[-5:]) < 0.5` of episodes of 1/size() of the steps was met at size() times as much."""
+    text = plan_of(HEAD + RETURNS.format(put, test)).text
+    line = next(line for line in reversed(text.splitlines()) if line.startswith("    if "))
+    assert after in re.sub(r"mean_over_ranks\((.+?)\)( <|\))", r"\1\2", line).replace("any_rank(", "")

@@ -62,8 +62,9 @@ def apply(draft: Draft, *, asks: bool) -> None:
         return
     divided = {d for d in feeding(draft).drivers if counted.is_divided(draft, d)}
     known = list(sums(draft, divided)) if divided else []
-    steered = _steered(draft) if known else set()
-    plans = list(_plans(draft, known, steered))
+    rates = _made_of_rates(draft) if known else set()
+    steered = rates | set(draft.values.depends(list(losses_of(draft)), _FAR)) if known else set()
+    plans = list(_plans(draft, known, steered, rates))
     while failing := [plan for plan in plans if not _can_be(draft, plan, plans)]:
         plans = [plan for plan in plans if plan not in failing]  # of which others may lean on some
         for statement in (plan.total.adding[0][0] for plan in failing):
@@ -72,12 +73,13 @@ def apply(draft: Draft, *, asks: bool) -> None:
     _share(draft, plans)
 
 
-def _plans(draft: Draft, known: list[Sum], steered: set[ast.AST]) -> Iterator[_Plan]:
+def _plans(draft: Draft, known: list[Sum], steered: set[ast.AST], rates: set[ast.AST]) -> Iterator[_Plan]:
+    """steered: all that rates and losses are made of; rates: that of rates, which have to be the same on all ranks"""
     for total in known:
         reads = [n for n in reads_of(draft, total.target) if _is_in_loops(draft, n, total)]
         triggers = [n for n in reads if _goes_by(draft, n, total, steered)]
         if total.counts_rows:  # its tests are told how far it goes
-            triggers = [n for n in triggers if n in steered]
+            triggers = [n for n in triggers if n in rates]
         if triggers:
             windows = [found for n in triggers if (found := _window(draft, n)) is not None]
             yield _Plan(total, (total, *_dividends(draft, total, reads, known)), tuple(windows))
@@ -143,9 +145,9 @@ def _is_in_loops(draft: Draft, read: ast.expr, total: Sum) -> bool:
     return at is not None and bool(at[0] & total.drivers)
 
 
-def _steered(draft: Draft) -> set[ast.AST]:
-    """All that rates and losses are made of."""
-    roots: list[ast.AST] = list(losses_of(draft))
+def _made_of_rates(draft: Draft) -> set[ast.AST]:
+    """All that rates are made of where loops set them."""
+    roots: list[ast.AST] = []
     for call in (*draft.sites.method_calls("assign"), *draft.module.calls_called("set_value")):
         kept = (
             call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "assign" else None

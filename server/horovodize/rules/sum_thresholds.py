@@ -18,6 +18,7 @@ from horovodize.facts.sources import Source
 from horovodize.rules import counted, shared_sums
 from horovodize.rules.decisions import Amount, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.lengths import growing
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
@@ -40,6 +41,8 @@ _ADDING = {
     "tensorflow.Variable": "assign_add",
     "tensorflow.keras.metrics.Sum": "update_state",
 }
+# What is as large as those that it is taken of.
+_OF_SEVERAL = ("mean", "nanmean", "average", "fmean", "median", "min", "max", "amin", "amax")
 _DEPTH = 6
 _READ = (ast.Name, ast.Attribute)
 
@@ -119,6 +122,8 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
             )
         case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.Constant(value=str())):
             return _is_added_item(draft, e, whole, divided)
+        case ast.Subscript(slice=ast.UnaryOp(op=ast.USub())):  # `totals[-1]`
+            return _holds_sums(draft, e.value, divided, depth)
         case ast.BinOp(op=ast.Sub(), left=left, right=right):  # of this epoch and the last
             sides = [_is_sum(draft, side, divided, depth - 1) for side in (left, right)]
             return any(sides) and all(
@@ -131,6 +136,8 @@ def _is_sum(draft: Draft, e: ast.expr, divided: list[Driver], depth: int) -> boo
             return _is_sum(draft, held, divided, depth - 1)
         case ast.Call() if draft.names.last(e.func) == "sum" and len(e.args) == 1:
             return _is_gathered(draft, e.args[0], divided)
+        case ast.Call() if draft.names.last(e.func) in _OF_SEVERAL and len(e.args) == 1:
+            return _holds_sums(draft, e.args[0], divided, depth)
         case ast.Call() if isinstance(draft.values.callee(e), FUNCTIONS):
             returned = draft.values.returned(draft.values.callee(e))  # type: ignore[arg-type]
             return bool(returned) and all(_is_sum(draft, part, divided, depth - 1) for part in returned)
@@ -271,6 +278,29 @@ def _is_gathered(draft: Draft, listed: ast.expr, divided: list[Driver]) -> bool:
         if not around or begun or not call.args or not _is_of_a_step(draft, call.args[0], call, around[0]):
             return False
     return True
+
+
+def _holds_sums(draft: Draft, listed: ast.expr, divided: list[Driver], depth: int) -> bool:
+    """Whether a list, or its last items, `returns[-10:]`, holds such sums alone: `returns.append(total)` after each episode."""
+    whole = (
+        listed.value if isinstance(listed, ast.Subscript) and isinstance(listed.slice, ast.Slice) else listed
+    )
+    if not isinstance(whole, (ast.Name, ast.Attribute)):
+        return False
+    put = growing(draft, whole)
+    values = [c.args[0] for c in put if draft.names.last(c.func) == "append" and len(c.args) == 1]
+    empty = [b.value for b in draft.values.bindings(whole)]
+    begun = bool(empty) and all(
+        (isinstance(e, ast.List) and not e.elts)
+        or (isinstance(e, ast.Call) and draft.names.last(e.func) == "deque")
+        for e in empty
+    )
+    return (
+        begun
+        and bool(values)
+        and len(values) == len(put)
+        and all(_is_sum(draft, value, divided, depth - 1) for value in values)
+    )
 
 
 def _given(draft: Draft, bound: list[Binding]) -> Iterator[ast.expr | None]:
