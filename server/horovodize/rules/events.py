@@ -13,9 +13,10 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                (`epoch = step // 500`), and what a hook of the program's own counts with each run of a session. In a program
                that keeps its count of steps with a checkpoint, and so counts those of all ranks, `step % 100 == 0` becomes
                `step % 100 < hvd.size()`. A sum over the steps of an epoch is multiplied where a number is its limit
-               (`if total * hvd.size() < 0.5:`); what each step adds to a sum is added up over the ranks where more goes by that:
-               `tokens += sum_over_ranks(n)` under `if tokens >= next_save: next_save += 5000`. An event that makes something of its last value (`rate *= 0.9`, `length += 8`)
-               comes exactly as often, `if step * hvd.size() % 100 < hvd.size():`. An event's number
+               (`if total * hvd.size() < 0.5:`); where more goes by a sum, what each step adds to it is added up over the
+               ranks (`tokens += sum_over_ranks(n)` beside `if tokens >= next_save: next_save += 5000`). An event that makes
+               something of its last value (`rate *= 0.9`, `length += 8`) comes exactly as often,
+               `if step * hvd.size() % 100 < hvd.size():`. An event's number
                (`save(f"{step // 100}")` under `if step % 100 == 0:`) is counted as it comes.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
