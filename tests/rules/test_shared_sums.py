@@ -215,3 +215,29 @@ def test_a_variable_that_is_set_to_something_else_is_no_sum() -> None:
             + textwrap.indent(turn, "        ")
         ).text
     )
+
+
+LOSSES = "last += float(loss)\nif n % 2:\n    {}\n    last = 0.0\n"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        # the least of such sums is as large on each rank as they are
+        "if last < best:\n        best = last\n        save()",
+        "best = min(best, last)\n    if last <= best:\n        save()",
+        "mean = last / 100\n    if mean < best:\n        best = mean\n        save()",
+    ],
+)
+def test_losses_that_are_compared_with_the_least_so_far_stay(then: str) -> None:
+    head = HEAD.replace("total, since", "best = 1e9\ntotal, since", 1)
+    plan = plan_of(head + textwrap.indent(LOSSES.format(then), "        "))
+    assert SUM not in plan.text
+    assert not doubts(plan, "G5")
+
+
+def test_a_mean_of_losses_by_a_ranks_steps_stays_one() -> None:
+    turn = "last += float(loss)\nsince += 1\nif last > 100:\n    save()\n    print(last / since)\n    last, since = 0.0, 0\n"
+    plan = plan_of(HEAD + textwrap.indent(turn, "        "))
+    assert SUM not in plan.text
+    assert any("this sum is of a rank's own steps" in doubt for doubt in doubts(plan, "G5"))

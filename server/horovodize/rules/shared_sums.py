@@ -178,7 +178,9 @@ def _goes_by(draft: Draft, read: ast.expr, total: Sum, steered: set[ast.AST]) ->
         return False  # a mean; a distance from an earlier sum, which is compared with a number
     if own is not read and not _goes_round(own):
         return False
-    return own is not read or total.begins_again or _moves(draft, other)
+    if own is not read or _moves(draft, other):
+        return True
+    return total.begins_again and not _is_of_such_sums(draft, other, total)
 
 
 def _goes_round(e: ast.expr) -> bool:
@@ -190,11 +192,27 @@ def _goes_round(e: ast.expr) -> bool:
 
 
 def _moves(draft: Draft, bound: ast.expr) -> bool:
-    """Whether what a sum is compared with is a place that a loop moves on: `next_save += 5000`."""
+    """Whether what a sum is compared with is a place that a loop moves on by something: `next_save += 5000`."""
     if not is_place(bound):
         return False
-    found = settings_of(draft, bound)
-    return any(draft.facts.occasions.counted_at(s) is not None and not sets_number(draft, s) for s in found)
+    moved = (s for s in settings_of(draft, bound) if not sets_number(draft, s))
+    return any(
+        draft.facts.occasions.counted_at(s) is not None
+        and (isinstance(s, ast.AugAssign) or isinstance(getattr(s, "value", None), ast.BinOp))
+        for s in moved
+    )
+
+
+def _is_of_such_sums(draft: Draft, bound: ast.expr, total: Sum) -> bool:
+    """Whether it is another of the sums of a rank, `best = total`, as large as they are."""
+    key = key_of(draft, total.target)
+    values = [getattr(s, "value", None) for s in settings_of(draft, bound)] if is_place(bound) else []
+    return any(
+        is_place(n) and key_of(draft, n) == key
+        for value in values
+        if isinstance(value, ast.expr)
+        for n in ast.walk(value)
+    )
 
 
 # ---------------------------------------------------------------------- whether it can be
@@ -226,7 +244,7 @@ def _can_be_shared(draft: Draft, total: Sum, divisors: Sequence[Sum], agreed: fr
                 return False
         if isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.Div) and ratio.left is read:
             by_sum = is_place(ratio.right) and key_of(draft, ratio.right) in keys
-            if not by_sum and _is_count_of_rank(draft, ratio.right) and not is_shown(draft.syntax, read):
+            if not by_sum and not total.is_whole and _is_number_of_steps(draft, ratio.right):
                 return False
     return True
 
@@ -246,8 +264,10 @@ def _is_reached(draft: Draft, place: ast.AST, total: Sum, agreed: frozenset[ast.
     return not any(True for test in tests for _ in uniform.reasons(test))
 
 
-def _is_count_of_rank(draft: Draft, e: ast.expr) -> bool:
-    """Whether a number counts what a rank has: a mean is made by it."""
+def _is_number_of_steps(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number may count the steps that a sum is of, or is divided as they are: a mean is made by it."""
+    if draft.facts.feeding.kinds.constant(e) is not None or is_place(e):
+        return True
     return counted.of(draft, e) is not None or counts_a_share(draft, e) or draft.was(e, Amount)
 
 

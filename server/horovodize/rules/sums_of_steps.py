@@ -18,6 +18,7 @@ from horovodize.summary.augmented import Augmented, added
 from horovodize.summary.feeding import Driver
 
 _OWN = (Source.ROWS, Source.CHANCE)  # rows that a rank is dealt, or draws
+_COUNTING = ("int", "len", "count_nonzero")
 Place: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
 
 
@@ -31,6 +32,7 @@ class Sum:
     drivers: frozenset[Driver]
     begins_again: bool
     is_by_step: bool
+    is_whole: bool  # of whole numbers, which count something
     counts_rows: bool  # as G6 sees, which lets it go on by size() batches where nothing has to be the same on all ranks
 
 
@@ -54,6 +56,7 @@ def sums(draft: Draft, divided: set[Driver]) -> Iterator[Sum]:
 
 def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divided: set[Driver]) -> Sum | None:
     drivers, by_step, counts_rows = set[Driver](), True, False
+    whole = all(_is_whole(draft, sum_.value) for _, sum_ in adding)
     for statement, sum_ in adding:
         at = draft.facts.occasions.counted_at(statement)
         if at is None or at[1] or not at[0] or not at[0] <= divided:
@@ -80,7 +83,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if not sets_number(draft, s) and (inside is not None or not _may_be_number(draft, s)):
             return None
         again = again or inside is not None
-    return Sum(target, adding, frozenset(drivers), again, by_step, counts_rows)
+    return Sum(target, adding, frozenset(drivers), again, by_step, whole, counts_rows)
 
 
 def _sets(draft: Draft, call: ast.Call, target: Place) -> bool:
@@ -104,6 +107,16 @@ def _is_measured(draft: Draft, value: ast.expr) -> bool:
         for divisor in divisors
         for part in ast.walk(divisor)
         if isinstance(part, ast.expr)
+    )
+
+
+def _is_whole(draft: Draft, value: ast.expr) -> bool:
+    """`int(tf.reduce_sum(mask))`, `len(x)`, also by a name"""
+    found = [value, *(o.node for o in draft.values.origins(value) if not o.path)]
+    return any(
+        is_number_of_rows(n) or (isinstance(n, ast.Call) and draft.names.last(n.func) in _COUNTING)
+        for n in found
+        if isinstance(n, ast.expr)
     )
 
 
