@@ -60,3 +60,13 @@ def test_a_number_is_asked_for_in_each_function_that_reads_it() -> None:
 )
 def test_other_tests_are_refused(test: str) -> None:
     refused(HEAD + NEWEST + f"if {test}:\n    {FIT}", "HVD205")
+
+
+def test_ranks_that_are_told_a_number_have_read_the_file_and_wait_no_more() -> None:
+    kept = "with open('state.json', 'w') as f:\n    json.dump({'epoch': 9}, f)\n"
+    read = 'hvd.broadcast(0, root_rank=0, name="read")'
+    told = plan_of(HEAD + STATE + f"if begin < 9:\n    {FIT}{kept}").text.replace("'", '"')
+    assert TOLD in told
+    assert read not in told
+    shown = plan_of(HEAD + STATE + f"print(begin)\n{kept}model.fit(x, y)\n").text.replace("'", '"')
+    assert read in shown

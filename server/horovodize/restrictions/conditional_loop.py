@@ -91,6 +91,7 @@ from collections.abc import Iterator, Sequence
 from horovodize.facts import swallowed
 from horovodize.facts.answers import Varies
 from horovodize.facts.exits import exits, tests
+from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
@@ -204,26 +205,18 @@ def _under(context: Context, test: ast.expr, site: ast.Call, in_statement: bool 
     if any(isinstance(r, Varies) and r.kind in _AGREED for r in context.facts.uniform.reasons(test)):
         if any(context.syntax.inside(test, loop) for loop in context.syntax.loops(site)):
             return  # draws that training is given show in what it computes: by that, all ranks decide together
-    if in_statement and not goes_on and context.facts.uniform.goes_by_a_read_number(test):
-        yield site, _BY_A_NUMBER, differs.where
-        return
     if differs.kind is Source.FILES and not goes_on:
-        differs = context.facts.uniform.where(_ranges_around(context, site)).varies(test)
+        ranges = ranges_around(context.facts.drive, context.facts.feeding, site)  # or the rule refuses
+        differs = context.facts.uniform.where(ranges).varies(test)
+        if differs is not None and in_statement and context.facts.uniform.goes_by_a_read_number(test):
+            yield site, _BY_A_NUMBER, differs.where
+            return
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,
             f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
             differs.where,
         )
-
-
-def _ranges_around(context: Context, site: ast.Call) -> frozenset[ast.AST]:
-    """The ranges that the loops around a training step go through, in all functions on the way there: if a file says where one
-    starts or ends, all ranks take rank 0's numbers (G4, G6), or the rule refuses."""
-    feeding = context.facts.feeding
-    loops = (loop for way in context.ways(site) for frame in way for loop in frame.loops)
-    through = [loop.iter for loop in loops if not isinstance(loop, ast.While)]
-    return frozenset(e for e in through if feeding.kinds.is_range(feeding.inside(e)))
 
 
 def _is_read_by_all(context: Context, where: ast.AST) -> bool:

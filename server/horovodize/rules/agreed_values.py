@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
+from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
 from horovodize.rules import left_out_networks, read_before, resume, told
 from horovodize.rules.any_rank_test import (
@@ -215,7 +216,7 @@ def _ask_whether(draft: Draft, frame: Frame) -> None:
         if isinstance(condition, ast.If) and draft.facts.uniform.differs_by_a_file(condition.test):
             _take_rank_0s_answer(draft, condition.test)
             continue
-        if isinstance(condition, ast.If) and _take_rank_0s_numbers(draft, condition.test):
+        if isinstance(condition, ast.If) and _take_rank_0s_numbers(draft, frame.node, condition.test):
             continue
         if unseen is None or any(isinstance(r, Varies) for r in found) or is_main_guard(condition):
             continue
@@ -256,7 +257,7 @@ def _take_rank_0s_answer(draft: Draft, test: ast.expr) -> None:
         draft.refuse("HVD205", test, _STEPS.format(why=Source.FILES.value))
 
 
-def _take_rank_0s_numbers(draft: Draft, test: ast.expr) -> bool:
+def _take_rank_0s_numbers(draft: Draft, node: ast.AST, test: ast.expr) -> bool:
     """`if begin < epochs: model.fit(…, initial_epoch=begin)`, where files tell how far an earlier run came. Whether the test is
     one of such a number."""
     used = [r for r in differing(draft, test) if isinstance(r, Varies)]
@@ -264,6 +265,9 @@ def _take_rank_0s_numbers(draft: Draft, test: ast.expr) -> bool:
         return False
     if draft.facts.counters.stored_in(test) is not None:
         return False  # all ranks agree on it where it is restored (G6)
+    ranges = ranges_around(draft.drive, draft.facts.feeding, node)
+    if draft.facts.uniform.where(ranges).varies(test) is None:
+        return False  # likewise where turns begin by it
     for part in _parts(draft, test, used):
         if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_STEPS):
             draft.refuse("HVD205", test, _STEPS.format(why=Source.FILES.value))

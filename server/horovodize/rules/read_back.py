@@ -95,6 +95,8 @@ def keep_until_read(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
         between = block[here + 1 : block.index(over.place)] if over.place in block[here + 1 :] else None
         if between is None or any(_trains(draft, s, trained) for s in between):
             continue
+        if any(first in (*between, over.place) for _, first in draft.agreed_before):
+            continue  # all ranks are told something of rank 0's between, and come there when they have read
         shares_line = here + 1 < len(block) and block[here + 1].lineno == over.after.end_lineno
         if shares_line or not guarded.collective(over.after):
             continue
