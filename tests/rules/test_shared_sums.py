@@ -241,3 +241,18 @@ def test_a_mean_of_losses_by_a_ranks_steps_stays_one() -> None:
     plan = plan_of(HEAD + textwrap.indent(turn, "        "))
     assert SUM not in plan.text
     assert any("this sum is of a rank's own steps" in doubt for doubt in doubts(plan, "G5"))
+
+
+@pytest.mark.parametrize(
+    ("begun", "shared"),
+    [
+        ("total, losses, due = 0, [], 500", True),
+        ("total, due = int(saved['total']), 500", True),
+        ("total, due = read(), 500", False),  # near misses: what may be an array
+        ("total, due = np.zeros(2), 500", False),
+    ],
+)
+def test_what_a_sum_begins_with(begun: str, shared: bool) -> None:
+    head = HEAD.replace("total, since, last, due = 0, 0, 0, 500", begun)
+    text = plan_of(head + textwrap.indent("total += n\n" + DUE, "        ")).text
+    assert (f"total += {SUM}(n)" in text) is shared

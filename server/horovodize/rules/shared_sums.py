@@ -195,22 +195,22 @@ def _moves(draft: Draft, bound: ast.expr) -> bool:
     """Whether what a sum is compared with is a place that a loop moves on by something: `next_save += 5000`."""
     if not is_place(bound):
         return False
-    moved = (s for s in settings_of(draft, bound) if not sets_number(draft, s))
     return any(
-        draft.facts.occasions.counted_at(s) is not None
-        and (isinstance(s, ast.AugAssign) or isinstance(getattr(s, "value", None), ast.BinOp))
-        for s in moved
+        not sets_number(draft, s, value)
+        and draft.facts.occasions.counted_at(s) is not None
+        and isinstance(s if isinstance(s, ast.AugAssign) else value, (ast.AugAssign, ast.BinOp))
+        for s, value in settings_of(draft, bound)
     )
 
 
 def _is_of_such_sums(draft: Draft, bound: ast.expr, total: Sum) -> bool:
     """Whether it is another of the sums of a rank, `best = total`, as large as they are."""
     key = key_of(draft, total.target)
-    values = [getattr(s, "value", None) for s in settings_of(draft, bound)] if is_place(bound) else []
+    values = [value for _, value in settings_of(draft, bound)] if is_place(bound) else []
     return any(
         is_place(n) and key_of(draft, n) == key
         for value in values
-        if isinstance(value, ast.expr)
+        if value is not None
         for n in ast.walk(value)
     )
 

@@ -76,11 +76,11 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
     assigned = draft.sites.method_calls("assign", "assign_sub")
     if any(_sets(draft, call, target) for call in assigned):
         return None
-    for s in settings_of(draft, target):
+    for s, value in settings_of(draft, target):
         if s in own:
             continue
         inside = draft.facts.occasions.counted_at(s)
-        if not sets_number(draft, s) and (inside is not None or not _may_be_number(draft, s)):
+        if not sets_number(draft, s, value) and (inside is not None or not _may_be_number(draft, s, value)):
             return None
         again = again or inside is not None
     return Sum(target, adding, frozenset(drivers), again, by_step, whole, counts_rows)
@@ -98,7 +98,8 @@ def _is_measured(draft: Draft, value: ast.expr) -> bool:
     if draft.facts.feeding.kinds.constant(value) is not None or draft.was(value, Agreed, Amount):
         return False
     reasons = list(draft.uniform.reasons(value))
-    of_rows = bool(reasons) and all(isinstance(r, Varies) and r.kind in _OWN for r in reasons)
+    varying = [r for r in reasons if isinstance(r, Varies)]
+    of_rows = bool(varying) and all(r.kind in _OWN for r in varying)
     if not of_rows and not _is_number_of_rows(draft, value):
         return False
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
@@ -156,43 +157,38 @@ def key_of(draft: Draft, e: ast.expr) -> str:
     return f"{ast.unparse(e)} {id(home)}"
 
 
-def settings_of(draft: Draft, target: Place) -> Iterator[ast.stmt]:
-    """The statements that set a place."""
+def settings_of(draft: Draft, target: Place) -> Iterator[tuple[ast.stmt, ast.expr | None]]:
+    """The statements that set a place, and to what; None where that can't be seen: of `n, losses = 0, []` 0."""
     key = key_of(draft, target)
     for s in draft.syntax.every(ast.Assign, ast.AugAssign, ast.AnnAssign):
-        targets = s.targets if isinstance(s, ast.Assign) else [s.target]
-        parts = [p for t in targets for p in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t])]
-        if any(is_place(p) and key_of(draft, p) == key for p in parts):
-            yield s
+        for t in s.targets if isinstance(s, ast.Assign) else [s.target]:
+            if is_place(t) and key_of(draft, t) == key:
+                yield s, s.value
+            parts = t.elts if isinstance(t, (ast.Tuple, ast.List)) else []
+            values = s.value.elts if isinstance(s.value, (ast.Tuple, ast.List)) else []
+            for i, part in enumerate(parts):
+                if is_place(part) and key_of(draft, part) == key:
+                    yield s, values[i] if len(values) == len(parts) else None
 
 
-def sets_number(draft: Draft, s: ast.stmt) -> bool:
-    """Whether a statement sets numbers that are written out, or takes one away: `n, last = 0, 0`, `since -= 5000`."""
-    value = getattr(s, "value", None)
-    if isinstance(s, ast.AugAssign):
-        is_less = isinstance(s.op, (ast.Sub, ast.Mod))
-        return is_less and draft.facts.feeding.kinds.constant(s.value) is not None
-    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
-    return all(
-        isinstance(p, ast.expr) and draft.facts.feeding.kinds.constant(p) is not None or _is_written(p)
-        for p in parts
-    )
+def sets_number(draft: Draft, s: ast.stmt, value: ast.expr | None) -> bool:
+    """Whether a statement sets a number that is written out, or takes one away: `n, last = 0, 0`, `since -= 5000`."""
+    if value is None or (isinstance(s, ast.AugAssign) and not isinstance(s.op, (ast.Sub, ast.Mod))):
+        return False
+    written = isinstance(value, ast.Constant) and type(value.value) in (int, float)
+    return written or draft.facts.feeding.kinds.constant(value) is not None
 
 
-def _may_be_number(draft: Draft, s: ast.stmt) -> bool:
+def _may_be_number(draft: Draft, s: ast.stmt, value: ast.expr | None) -> bool:
     """Whether a statement may set a number: one that an earlier run has come to, or a variable with one. No array."""
-    value = getattr(s, "value", None)
     if isinstance(s, ast.AugAssign):
         return False
     if isinstance(value, ast.Call):
         name = draft.names.last(value.func)
         return name in ("int", "float", "get", "item", "numpy", "Variable", "max", "min")
-    return isinstance(value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp))
-
-
-def _is_written(e: ast.AST | None) -> bool:
-    """`0`, `0.0`, `9.5`"""
-    return isinstance(e, ast.Constant) and type(e.value) in (int, float)
+    return value is None or isinstance(
+        value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp)
+    )
 
 
 def reads_of(draft: Draft, target: Place) -> list[ast.expr]:
