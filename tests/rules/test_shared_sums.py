@@ -256,3 +256,25 @@ def test_what_a_sum_begins_with(begun: str, shared: bool) -> None:
     head = HEAD.replace("total, since, last, due = 0, 0, 0, 500", begun)
     text = plan_of(head + textwrap.indent("total += n\n" + DUE, "        ")).text
     assert (f"total += {SUM}(n)" in text) is shared
+
+
+def test_the_parts_of_one_steps_loss_are_no_sum_of_steps() -> None:
+    """Summed over ranks, its gradients would be those of all ranks, size() times."""
+    before = "        loss = tf.reduce_mean(model(x) - y) * weight\n"
+    parts = (
+        "        loss = one = two = 0\n        for k in range(3):\n            found = measure(x, y, k)\n"
+        "            one += found[0]\n            two += found[1]\n        loss = one + two\n"
+    )
+    measure = (
+        "def measure(x, y, k):\n    return tf.reduce_mean(model(x) - y), tf.reduce_mean(model(x) + y) * k\n"
+    )
+    head = HEAD.replace("def step(", measure + "def step(").replace(before, parts)
+    assert before not in head
+    assert SUM not in plan_of(head).text
+
+
+def test_what_begins_again_with_each_step_is_of_that_step() -> None:
+    turn = "since = 0\nfor k in range(3):\n    since += n\n" + SINCE.split("\n", 1)[1].replace(
+        "    since = 0\n", ""
+    )
+    assert SUM not in plan_of(HEAD + textwrap.indent(turn, "        ")).text

@@ -58,6 +58,8 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
     drivers, by_step, counts_rows = set[Driver](), True, False
     whole = all(_is_whole(draft, sum_.value) for _, sum_ in adding)
     for statement, sum_ in adding:
+        if _is_under_tape(draft, statement):
+            return None
         at = draft.facts.occasions.counted_at(statement)
         if at is None or at[1] or not at[0] or not at[0] <= divided:
             return None
@@ -80,10 +82,20 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if s in own:
             continue
         inside = draft.facts.occasions.counted_at(s)
+        if inside is not None and inside[0] & drivers and counted.is_by_step(draft, s):
+            return None  # it is that of one step
         if not sets_number(draft, s, value) and (inside is not None or not _may_be_number(draft, s, value)):
             return None
         again = again or inside is not None
     return Sum(target, adding, frozenset(drivers), again, by_step, whole, counts_rows)
+
+
+def _is_under_tape(draft: Draft, place: ast.AST) -> bool:
+    """Whether what is added is a part of a loss, of which gradients are taken."""
+    return any(
+        isinstance(around, ast.With) and any(item.context_expr in draft.sites.tapes for item in around.items)
+        for around in draft.syntax.ancestors(place)
+    )
 
 
 def _sets(draft: Draft, call: ast.Call, target: Place) -> bool:
