@@ -19,7 +19,8 @@ from horovodize.rules import counted, shared_sums
 from horovodize.rules.decisions import Amount, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.lengths import growing
-from horovodize.rules.shares import counts_a_share, feeding
+from horovodize.rules.shares import feeding
+from horovodize.rules.sums_of_steps import is_divided_by_steps
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.augmented import added
@@ -240,13 +241,7 @@ def _is_of_a_step(draft: Draft, value: ast.expr, added: ast.AST, driver: Driver)
         return False
     if not _is_of_rows(draft, value) or shared_sums.is_of_all(draft, value):
         return False  # a count, a cursor; what all ranks' steps give
-    divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
-    return not any(
-        draft.was(part, Amount) or counts_a_share(draft, part)
-        for divisor in divisors
-        for part in ast.walk(divisor)
-        if isinstance(part, ast.expr)
-    )
+    return not is_divided_by_steps(draft, value)
 
 
 def _is_of_rows(draft: Draft, e: ast.expr) -> bool:

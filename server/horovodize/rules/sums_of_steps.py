@@ -114,8 +114,13 @@ def _is_measured(draft: Draft, value: ast.expr) -> bool:
     of_rows = bool(varying) and all(r.kind in _OWN for r in varying)
     if not of_rows and not _is_number_of_rows(draft, value):
         return False
+    return not is_divided_by_steps(draft, value)
+
+
+def is_divided_by_steps(draft: Draft, value: ast.expr) -> bool:
+    """Whether something is divided by a rank's number of steps already: `loss / steps`."""
     divisors = (n.right for n in ast.walk(value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div))
-    return not any(
+    return any(
         draft.was(part, Amount) or counts_a_share(draft, part)
         for divisor in divisors
         for part in ast.walk(divisor)
@@ -222,4 +227,14 @@ def _adds(draft: Draft, read: ast.expr, key: str) -> bool:
     return sum_ is not None and is_place(sum_.target) and key_of(draft, sum_.target) == key
 
 
-__all__ = ["Place", "Sum", "is_place", "key_of", "reads_of", "sets_number", "settings_of", "sums"]
+__all__ = [
+    "Place",
+    "Sum",
+    "is_divided_by_steps",
+    "is_place",
+    "key_of",
+    "reads_of",
+    "sets_number",
+    "settings_of",
+    "sums",
+]
