@@ -14,7 +14,7 @@ SEED = ", seed=0 if hvd.size() > 1 else None"
 @pytest.mark.parametrize(
     ("made", "held"),
     [
-        ("data = {{'train': {}, 'test': other}}\n", "data['train'].batch(8).repeat()"),
+        ("data = {{'train': {}, 'test': other}}\nshow(data)\n", "data['train'].batch(8).repeat()"),
         ("data = {{}}\ndata['train'] = {}\n", "data['train'].batch(8).repeat()"),
         (
             "class Data:\n    @property\n    def train(self):\n        return {}.batch(8)\ndata = Data()\n",

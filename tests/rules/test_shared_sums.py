@@ -273,6 +273,18 @@ def test_the_parts_of_one_steps_loss_are_no_sum_of_steps() -> None:
     assert SUM not in plan_of(head).text
 
 
+def test_nor_are_those_that_a_function_adds_up_for_the_tape() -> None:
+    before = "        loss = tf.reduce_mean(model(x) - y) * weight\n"
+    measure = (
+        "def measure(x, y):\n    total = 0\n    if FLAG:\n        for k in range(3):\n"
+        "            total += tf.reduce_mean(model(x) - y) * k\n    return total\n"
+    )
+    head = HEAD.replace("def step(", measure + "def step(").replace(before, "        loss = measure(x, y)\n")
+    plan = plan_of(head)
+    assert SUM not in plan.text
+    assert not doubts(plan, "G5")
+
+
 def test_what_begins_again_with_each_step_is_of_that_step() -> None:
     turn = "since = 0\nfor k in range(3):\n    since += n\n" + SINCE.split("\n", 1)[1].replace(
         "    since = 0\n", ""

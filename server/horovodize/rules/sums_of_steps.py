@@ -91,10 +91,13 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
 
 
 def _is_under_tape(draft: Draft, place: ast.AST) -> bool:
-    """Whether what is added is a part of a loss, of which gradients are taken."""
+    """Whether what is added is a part of a loss, of which gradients are taken, also in a function that computes it."""
+    tapes = draft.sites.tapes
+    frames = (frame.node for way in draft.drive.ways(place) for frame in way)
     return any(
-        isinstance(around, ast.With) and any(item.context_expr in draft.sites.tapes for item in around.items)
-        for around in draft.syntax.ancestors(place)
+        isinstance(around, ast.With) and any(item.context_expr in tapes for item in around.items)
+        for node in (place, *frames)
+        for around in draft.syntax.ancestors(node)
     )
 
 
