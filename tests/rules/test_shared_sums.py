@@ -290,3 +290,12 @@ def test_what_begins_again_with_each_step_is_of_that_step() -> None:
         "    since = 0\n", ""
     )
     assert SUM not in plan_of(HEAD + textwrap.indent(turn, "        ")).text
+
+
+def test_a_variable_that_losses_are_made_with_is_changed_once() -> None:
+    """It is averaged where it is set; both changes of one expression were no valid Python."""
+    head = HEAD.replace("* weight", "* (weight + penalty)").replace(
+        "total, since", "penalty = tf.Variable(0.0)\ntotal, since", 1
+    )
+    text = plan_of(head + "        penalty.assign_add(0.01 * tf.reduce_mean(model(x)))\n").text
+    assert "penalty.assign_add(hvd.allreduce(0.01 * tf.reduce_mean(model(x)) * hvd.size()))" in text

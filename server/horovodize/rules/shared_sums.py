@@ -63,8 +63,8 @@ def apply(draft: Draft, *, asks: bool) -> None:
     divided = {d for d in feeding(draft).drivers if counted.is_divided(draft, d)}
     known = list(sums(draft, divided)) if divided else []
     rates = _made_of_rates(draft) if known else set()
-    steered = rates | set(draft.values.depends(list(losses_of(draft)), _FAR)) if known else set()
-    plans = list(_plans(draft, known, steered, rates))
+    losses = set(draft.values.depends(list(losses_of(draft)), _FAR)) if known else set()
+    plans = list(_plans(draft, known, losses, rates))
     while failing := [plan for plan in plans if not _can_be(draft, plan, plans)]:
         plans = [plan for plan in plans if plan not in failing]  # of which others may lean on some
         for statement in (plan.total.adding[0][0] for plan in failing):
@@ -73,11 +73,13 @@ def apply(draft: Draft, *, asks: bool) -> None:
     _share(draft, plans)
 
 
-def _plans(draft: Draft, known: list[Sum], steered: set[ast.AST], rates: set[ast.AST]) -> Iterator[_Plan]:
-    """steered: all that rates and losses are made of; rates: that of rates, which have to be the same on all ranks"""
+def _plans(draft: Draft, known: list[Sum], losses: set[ast.AST], rates: set[ast.AST]) -> Iterator[_Plan]:
+    """losses, rates: all that they are made of; rates have to be the same on all ranks"""
     for total in known:
         reads = [n for n in reads_of(draft, total.target) if _is_in_loops(draft, n, total)]
-        triggers = [n for n in reads if _goes_by(draft, n, total, steered)]
+        if total.is_variable and not losses.isdisjoint(reads):
+            continue  # its numbers are averaged where they are set, and moved on size() times as far (`drifting`)
+        triggers = [n for n in reads if _goes_by(draft, n, total, losses | rates)]
         if total.counts_rows:  # its tests are told how far it goes
             triggers = [n for n in triggers if n in rates]
         if triggers:
