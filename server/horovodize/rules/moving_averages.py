@@ -98,7 +98,7 @@ def apply(draft: Draft) -> None:
         graph_states.go_as_far(draft)
         _go_on_by_step(draft, steered.fed_numbers(draft))
         return graph_averages.tell(draft)
-    mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft))
+    mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft), *_set_in_two(draft))
     for kept, value, site in (*mixed, *layer_averages.mixed(draft)):
         if counted.is_by_step(draft, site):
             mix(draft, kept, value)
@@ -295,20 +295,50 @@ def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
 
 
 def _set(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
-    """The same of `shadow[name] = 0.99 * shadow[name] + 0.01 * weight`, under whatever name it is made."""
+    """The same of `shadow[name] = 0.99 * shadow[name] + 0.01 * weight`, under whatever name it is made, and of an array that is
+    set as a whole, `copy[...] = 0.99 * copy + 0.01 * weight`."""
     for statement in draft.syntax.every(ast.Assign):
         target = statement.targets[0]
         if isinstance(target, ast.Subscript):
             value, kept = named(draft, statement.value), ast.unparse(target)
+            if _is_whole(target.slice):
+                kept = ast.unparse(target.value)
             leaves = list(_leaves(value))
             if any(stands_for(draft, e, kept) for e in leaves) and _has_weights(draft, leaves, kept):
                 yield kept, value, statement
 
 
+def _is_whole(place: ast.expr) -> bool:
+    """`[...]`, `[:]`"""
+    if isinstance(place, ast.Slice):
+        return place.lower is place.upper is place.step is None
+    return isinstance(place, ast.Constant) and place.value is ...
+
+
+def _set_in_two(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """The same of an array in two statements, `copy *= 0.99` and `copy += 0.01 * weight`."""
+    for more in draft.syntax.every(ast.AugAssign):
+        less, kept = _lessened_before(draft, more), ast.unparse(more.target)
+        if less is not None and _has_weights(draft, list(_leaves(more.value)), kept):
+            stays = ast.BinOp(more.target, ast.Mult(), less.value)
+            yield kept, ast.copy_location(ast.BinOp(stays, ast.Add(), more.value), more.value), more
+
+
+def _lessened_before(draft: Draft, more: ast.AugAssign) -> ast.AugAssign | None:
+    """The statement right before one that adds to something, where it multiplies that."""
+    block = draft.syntax.block(more)
+    at = block.index(more)
+    less = block[at - 1] if at else None
+    if not isinstance(more.op, ast.Add) or not isinstance(less, ast.AugAssign):
+        return None
+    is_same = isinstance(less.op, ast.Mult) and ast.unparse(less.target) == ast.unparse(more.target)
+    return less if is_same else None
+
+
 def _changed(draft: Draft) -> Iterator[_Change]:
     """The same of `shadow[name] -= 0.01 * (shadow[name] - weight)`."""
     for statement in draft.syntax.every(ast.AugAssign):
-        if isinstance(statement.op, (ast.Add, ast.Sub)):
+        if isinstance(statement.op, (ast.Add, ast.Sub)) and _lessened_before(draft, statement) is None:
             value, kept = named(draft, statement.value), ast.unparse(statement.target)
             if isinstance(value, ast.BinOp) and _has_weights(draft, list(_leaves(value)), kept):
                 yield kept, value, isinstance(statement.op, ast.Add), statement
