@@ -299,3 +299,22 @@ def test_a_variable_that_losses_are_made_with_is_changed_once() -> None:
     )
     text = plan_of(head + "        penalty.assign_add(0.01 * tf.reduce_mean(model(x)))\n").text
     assert "penalty.assign_add(hvd.allreduce(0.01 * tf.reduce_mean(model(x)) * hvd.size()))" in text
+
+
+BASELINE = (
+    "{}\nmean = total / (k + 1)\nwith tf.GradientTape() as tape:\n"
+    "    again = tf.reduce_mean(model(x)) * (float(loss) - mean)\nw = model.trainable_variables\n"
+    "opt.apply_gradients(zip(tape.gradient(again, w), w))\n"
+)
+
+
+@pytest.mark.parametrize("adds", ["total += float(loss)", "r = float(loss)\ntotal += r", "total += n"])
+@pytest.mark.parametrize("begun", ["", "total = 0.0\n"])
+def test_a_mean_by_the_steps_of_a_rank_is_of_its_own_sum(adds: str, begun: str) -> None:
+    """Of the sum of all ranks it would be size() times as large."""
+    head = HEAD.replace("for x, y in ds:", "for k, (x, y) in enumerate(ds):").replace(
+        "for epoch", begun + "for epoch"
+    )
+    plan = plan_of(head + textwrap.indent(BASELINE.format(adds), "        "))
+    assert SUM not in plan.text
+    assert doubts(plan, "G2", "G5")

@@ -77,8 +77,8 @@ def _plans(draft: Draft, known: list[Sum], losses: set[ast.AST], rates: set[ast.
     """losses, rates: all that they are made of; rates have to be the same on all ranks"""
     for total in known:
         reads = [n for n in reads_of(draft, total.target) if _is_in_loops(draft, n, total)]
-        if total.is_variable and not losses.isdisjoint(reads):
-            continue  # its numbers are averaged where they are set, and moved on size() times as far (`drifting`)
+        if any(_is_changed(draft, sum_.value) for _, sum_ in total.adding):
+            continue  # a mean over all ranks, since later losses are made with it (`steered`, `drifting`)
         triggers = [n for n in reads if _goes_by(draft, n, total, losses | rates)]
         if total.counts_rows:  # its tests are told how far it goes
             triggers = [n for n in triggers if n in rates]
@@ -94,6 +94,12 @@ def _can_be(draft: Draft, plan: _Plan, plans: list[_Plan]) -> bool:
     return all(_can_be_shared(draft, t, plan.family, agreed) for t in plan.family) and all(
         _is_window_known(draft, test, width, plan.total, agreed) for test, width in plan.windows
     )
+
+
+def _is_changed(draft: Draft, value: ast.expr) -> bool:
+    """Whether something is done to a value already."""
+    span = draft.module.span(value)
+    return any(isinstance(e, Edit) and e.anchor == span for c in draft.changes for e in c.edits)
 
 
 def is_of_all(draft: Draft, value: ast.AST) -> bool:
@@ -246,7 +252,8 @@ def _can_be_shared(draft: Draft, total: Sum, divisors: Sequence[Sum], agreed: fr
                 return False
         if isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.Div) and ratio.left is read:
             by_sum = is_place(ratio.right) and key_of(draft, ratio.right) in keys
-            if not by_sum and not total.is_whole and _is_number_of_steps(draft, ratio.right):
+            may_count = not total.is_whole and _may_be_number_of_steps(draft, ratio.right)
+            if not by_sum and (may_count or _counts_steps(draft, ratio.right)):
                 return False
     return True
 
@@ -266,11 +273,17 @@ def _is_reached(draft: Draft, place: ast.AST, total: Sum, agreed: frozenset[ast.
     return not any(True for test in tests for _ in uniform.reasons(test))
 
 
-def _is_number_of_steps(draft: Draft, e: ast.expr) -> bool:
-    """Whether a number may count the steps that a sum is of, or is divided as they are: a mean is made by it."""
-    if draft.facts.feeding.kinds.constant(e) is not None or is_place(e):
-        return True
-    return counted.of(draft, e) is not None or counts_a_share(draft, e) or draft.was(e, Amount)
+def _may_be_number_of_steps(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number may be that of the steps that a sum is of: a mean is made by it."""
+    return draft.facts.feeding.kinds.constant(e) is not None or is_place(e)
+
+
+def _counts_steps(draft: Draft, e: ast.expr) -> bool:
+    """Whether a number counts steps, or is divided as they are: `k + 1`, `max(1, n)`."""
+    parts = [n for n in ast.walk(e) if isinstance(n, ast.expr)]
+    return any(
+        counted.of(draft, n) is not None or counts_a_share(draft, n) or draft.was(n, Amount) for n in parts
+    )
 
 
 def _window(draft: Draft, read: ast.expr) -> tuple[ast.Compare, ast.expr] | None:

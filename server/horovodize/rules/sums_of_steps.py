@@ -33,7 +33,6 @@ class Sum:
     begins_again: bool
     is_by_step: bool
     is_whole: bool  # of whole numbers, which count something
-    is_variable: bool  # of TensorFlow's, which methods set
     counts_rows: bool  # as G6 sees, which lets it go on by size() batches where nothing has to be the same on all ranks
 
 
@@ -88,8 +87,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if not sets_number(draft, s, value) and (inside is not None or not _may_be_number(draft, s, value)):
             return None
         again = again or inside is not None
-    is_variable = any(isinstance(s, ast.Expr) for s in own)
-    return Sum(target, adding, frozenset(drivers), again, by_step, whole, is_variable, counts_rows)
+    return Sum(target, adding, frozenset(drivers), again, by_step, whole, counts_rows)
 
 
 def _is_under_tape(draft: Draft, place: ast.AST) -> bool:
