@@ -640,3 +640,22 @@ def test_a_function_that_is_not_told_by_the_call(computed: str, given: str, told
     text = plan_of(head + SHIFTED.format(computed=computed, given=given)).text
     assert told in text
     assert f"weight({ALL}" not in text
+
+
+def test_a_function_that_hands_a_count_on_is_not_told_by_the_call_too() -> None:
+    """It is told the steps of all ranks where it hands them on; by the call as well, it would take them for size() times as
+    many."""
+    source = TF + (
+        "model = tf.keras.Sequential([])\nopt = tf.keras.optimizers.SGD(0.1)\n"
+        "ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n"
+        "def train_step(x, y, w=1.0):\n    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(model(x) - y) * w\n    v = model.trainable_variables\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, v), v))\n"
+        "class Weight:\n    def __init__(self, n):\n        self.n = n\n    def __call__(self, step):\n"
+        "        return max(0.1, 1.0 - step / self.n)\nweight = Weight(120)\n"
+        "def one(step, x, y):\n    opt.learning_rate = 0.02 * weight(step)\n    train_step(x, y, weight(step))\n"
+        "n = 0\nfor epoch in range(10):\n    for x, y in ds:\n        one(n, x, y)\n        n += 1\n"
+    )
+    text = plan_of(source).text
+    assert text.count("weight(step * hvd.size())") == 2
+    assert "one(n, x, y)" in text

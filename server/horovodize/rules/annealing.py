@@ -350,9 +350,12 @@ def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
 def _is_computed_with(draft: Draft, read: ast.expr) -> bool:
     """Whether a function that is handed what is made of a count, `weight(step - warm_up)`, computes with that, and can't be
     seen to read a count of steps itself: it is told by the call."""
-    uses = list(handed_numbers.uses(draft, read)) if not _is_of_a_share(draft, read) else []
-    if any(counted.of(draft, use) is not None or handed_numbers.is_adapted(draft, use) for use in uses):
+    if _is_of_a_share(draft, read):
         return False
+    way = handed_numbers.reads_on_the_way(draft, read)
+    if any(counted.of(draft, use) is not None or handed_numbers.is_adapted(draft, use) for use in way):
+        return False
+    uses = handed_numbers.uses(draft, read)
     return any(_is_in_formula(draft, use) or number_tables.is_looked_up(draft, use) for use in uses)
 
 

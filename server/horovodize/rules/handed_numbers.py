@@ -26,6 +26,14 @@ def uses(draft: Draft, read: ast.expr, depth: int = _DEPTH) -> Iterator[ast.expr
             yield from further or [name]
 
 
+def reads_on_the_way(draft: Draft, read: ast.expr, depth: int = _DEPTH) -> Iterator[ast.expr]:
+    """The same, with the places where functions hand it on to others."""
+    for parameter in _parameters(draft, read):
+        for name in _reads(draft, parameter):
+            yield name
+            yield from reads_on_the_way(draft, name, depth - 1) if depth else ()
+
+
 def is_adapted(draft: Draft, use: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether a rule has told a place the steps of all ranks, or divided what they are compared with or divided by there; of
     what a name is set to, `s = float(step)`, where that is read."""
@@ -110,4 +118,4 @@ def _gives_number(draft: Draft, call: ast.AST) -> bool:
     return is_one and isinstance(call, ast.Call) and not draft.values.graph.runs(call)
 
 
-__all__ = ["is_adapted", "is_told_inside", "other_calls", "uses"]
+__all__ = ["is_adapted", "is_told_inside", "other_calls", "reads_on_the_way", "uses"]

@@ -16,6 +16,11 @@ from horovodize_hooks.values import instances
 _LEAST = 3  # numbers in a variable: one or two may follow by chance
 _MOST = 200_000  # together, of those that are looked at
 _NEAR = 0.3  # how far what was added may be from such a part, by its own length: rounding of small parts
+_STATISTICS = (
+    "moving_mean",
+    "moving_variance",
+    "moving_var",
+)  # of batches: they follow those, each rank its own
 _SAME = 4  # so many variables of one shape are tried at most
 
 
@@ -72,8 +77,15 @@ def _candidates(trained: list[Any], others: list[Any]) -> list[Any]:
             continue
         if not variable.dtype.is_floating or tuple(variable.shape) not in shapes:
             continue
+        if any(kind in variable.name for kind in _STATISTICS) or not _has_value(variable):
+            continue
         size += int(np.prod(variable.shape))
         if size > _MOST:
             break
         found[id(variable)] = variable
     return list(found.values())
+
+
+def _has_value(variable: Any) -> bool:
+    """Whether a variable has a value now: one of a graph has none outside of its sessions."""
+    return isinstance(getattr(variable, "handle", None), tf.__internal__.EagerTensor)
