@@ -259,7 +259,7 @@ with tf.Graph().as_default():
     with tf.Session() as session:
         session.run(begin)
         session.run(send)
-        for step in range(4):
+        for step in range(8 // hvd.size()):
             session.run(train)
         model = types.SimpleNamespace(weights=[session.run(weight)])
 """
