@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.restrictions import check
-from horovodize.source import Document
-from horovodize.summary import summarize
+from .helpers import codes
 
 TAPE = """\
 import os
@@ -20,10 +18,6 @@ gpus = tf.config.list_physical_devices("GPU")
 if gpus:
     tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 """
-
-
-def codes(text: str) -> set[str]:
-    return {v.code for v in check(summarize(Document(text, "train.py")))}
 
 
 # ---------------------------------------------------------------------- weights that aren't sent (HVD306)

@@ -11,6 +11,8 @@ from horovodize.source import Document
 from horovodize.summary import summarize
 from tests.restrictions.test_horovod_torch import RIGHT as TORCH
 
+from .helpers import changed
+
 
 def found(text: str) -> list[Violation]:
     return list(check(summarize(Document(text, "train.py"))))
@@ -18,13 +20,6 @@ def found(text: str) -> list[Violation]:
 
 def codes(text: str) -> set[str]:
     return {v.code for v in found(text)}
-
-
-def changed(text: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
 
 
 LOADED = """

@@ -8,17 +8,7 @@ from horovodize.restrictions import check
 from horovodize.source import Document
 from horovodize.summary import summarize
 
-
-def codes(text: str) -> set[str]:
-    return {v.code for v in check(summarize(Document(text, "train.py")))}
-
-
-def changed(text: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
-
+from .helpers import changed, codes
 
 FIT = """\
 import argparse

@@ -8,10 +8,7 @@ from horovodize.restrictions import check
 from horovodize.source import Document
 from horovodize.summary import summarize
 
-
-def codes(text: str) -> set[str]:
-    return {v.code for v in check(summarize(Document(text, "train.py")))}
-
+from .helpers import codes
 
 OTHERS_MODEL = """\
 import tensorflow as tf

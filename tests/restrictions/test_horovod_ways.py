@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.restrictions import check
-from horovodize.source import Document
-from horovodize.summary import summarize
-
-
-def codes(text: str) -> set[str]:
-    return {v.code for v in check(summarize(Document(text, "train.py")))}
-
+from .helpers import codes
 
 KEPT = """\
 import argparse
