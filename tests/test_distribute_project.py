@@ -404,3 +404,26 @@ def test_a_class_that_trains_nothing_has_no_loop():
     refusal = distribute(summarize(Document(predicts)))
     assert isinstance(refusal, Refusal)
     assert "no training loop" in refusal.reasons[0].message
+
+
+def test_tensorflow_2_and_its_compat_v2_are_one():
+    after = changed(
+        result(TRAIN, optim=OPTIM.replace("import tensorflow as", "import tensorflow.compat.v2 as"))
+    )
+    assert list(after) == ["/p/optim.py", "/p/train.py"]
+
+
+def test_another_name_for_tensorflow_stops_nothing_where_no_code_says_it():
+    augment = "import tensorflow.compat.v1 as tf\n\n\ndef flip(x):\n    return tf.reverse(x, [0])\n"
+    script = TRAIN.replace("import make\n", "import make\nfrom augment import flip\n").replace(
+        "tf.ones((64, 4))", "flip(tf.ones((64, 4)))"
+    )
+    assert list(changed(result(script, optim=OPTIM, augment=augment))) == ["/p/optim.py", "/p/train.py"]
+
+
+def test_code_that_would_say_another_tensorflow_is_refused():
+    compiling = 'import tensorflow.compat.v1 as tf\n\n\ndef build(model):\n    model.compile("sgd", "mse")\n'
+    script = TRAIN.replace("from optim import make", "from build import build").replace(
+        'model.compile(make(), "mse")', "build(model)"
+    )
+    assert codes(result(script, build=compiling)) == ["HVD006"]

@@ -308,3 +308,23 @@ def test_what_is_shown_of_a_count_and_real_sums_are_averaged(told: str) -> None:
 def test_what_is_shown_otherwise_is_averaged_as_well(shown: str) -> None:
     after = plan_of(TAPE + RATE.format(shown.format("count / total"))).text
     assert shown.format(f"count / {N('total')}") in after
+
+
+@pytest.mark.parametrize("use", ["total / feed.steps", "total / m", "total / n"])
+def test_a_number_of_steps_that_a_field_holds_under_a_name(use: str) -> None:
+    divisor = use.removeprefix("total / ")
+    check(
+        TAPE + "n = feed.steps\nm = feed.steps\n",
+        f"total = 0\nfor i in range(n):\n    total += step(a[i], b[i])\nmean = {use}\n",
+        "total = 0\n"
+        "for i in range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]:\n"
+        f"    total += step(a[i], b[i])\nmean = total / {N(divisor)}\n",
+    )
+
+
+def test_a_field_that_is_no_number_of_steps_of_this_loop_stays() -> None:
+    after = plan_of(
+        TAPE + "n = feed.steps\ntotal = 0\nfor i in range(n):\n    total += step(a[i], b[i])\n"
+        "mean = total / feed.classes\n"
+    ).text
+    assert "mean = total / feed.classes\n" in after

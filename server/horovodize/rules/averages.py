@@ -361,7 +361,7 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
         if e.func.id in ("range", "xrange") and e.args:
             own = [] if _is_divided_where_made(draft, e.args[0]) else [_written(e.args[0])]
             if len(e.args) == 1:
-                return [*own, *_examples(draft, e.args[0])]
+                return [*own, *_named(draft, e.args[0]), *_examples(draft, e.args[0])]
             if len(e.args) == 2 and (of_epoch := _of_epoch(e.args[0], e.args[1])) is not None:
                 return [of_epoch]
             examples = _written(e.args[1])  # `range(0, n, size)`: as many examples, so many batches
@@ -371,6 +371,15 @@ def _counts(draft: Draft, driver: Driver) -> list[str]:
     if isinstance(e, ast.Call):
         return _counts_of_call(e)
     return [f"len({_written(e)})"] if isinstance(e, (ast.Name, ast.Attribute)) else []
+
+
+def _named(draft: Draft, count: ast.expr) -> list[str]:
+    """What a name of a number of steps stands for, where it is another name or a field: `n = generator.steps_per_epoch`."""
+    bound = draft.module.scopes.reaching(count) if isinstance(count, ast.Name) else []
+    value = bound[0].value if len(bound) == 1 and not bound[0].path else None
+    if not isinstance(value, (ast.Name, ast.Attribute)) or draft.was(value, Divided):
+        return []
+    return [_written(value)]
 
 
 def _of_epoch(start: ast.expr, stop: ast.expr) -> str | None:

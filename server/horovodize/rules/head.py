@@ -52,11 +52,11 @@ def apply(draft: Draft) -> None:
     if len(draft.syntax.trees) > 1:
         _leave_mere_prints(draft)
     tf = _tensorflow(draft)
-    _refuse_ambiguous(draft, tf.split(".", maxsplit=1)[0])
     texts = {
         tree: _written(draft, tree) + _asked_by_helpers(draft, _written(draft, tree))
         for tree in draft.syntax.trees
     }
+    _refuse_ambiguous(draft, texts, tf.split(".", maxsplit=1)[0])
     users = {n: [t for t, text in texts.items() if _mentions(text, n)] for n in draft.helpers.values()}
     elsewhere = places(draft, users)
     for tree, written in texts.items():
@@ -81,14 +81,17 @@ def _leave_mere_prints(draft: Draft) -> None:
     ]
 
 
-def _refuse_ambiguous(draft: Draft, root: str) -> None:
-    """Refuses a project in which what TensorFlow is called in one file is something else in another: inserted code could not
-    say the same everywhere."""
-    if len(draft.syntax.trees) == 1:
+def _refuse_ambiguous(draft: Draft, texts: Mapping[ast.Module, str], root: str) -> None:
+    """Refuses a project in which what TensorFlow is called in one file is something else in another, and both get code that
+    says it (`texts`: what is written into each file; the script always gets a head)."""
+    script = draft.module.tree
+    users = [tree for tree, text in texts.items() if tree is script or _mentions(text, root)]
+    if len(users) == 1:
         return
-    bound = [draft.module.scopes.names[tree].get(root, []) for tree in draft.syntax.trees]
+    bound = [draft.module.scopes.names[tree].get(root, []) for tree in users]
     followed = draft.module.scopes.links.followed  # `from own.backend import tf` is what that one imports
     imported = [[f.imported for b in of_file for f in followed(b) if f.kind == "import"] for of_file in bound]
+    imported = [[path.removesuffix(".compat.v2") for path in of_file] for of_file in imported]  # 2 is 2
     meant = next((path for of_file in imported for path in of_file if path.startswith("tensorflow")), None)
     for of_file, paths in zip(bound, imported, strict=True):
         if meant is not None and of_file and meant not in paths:
