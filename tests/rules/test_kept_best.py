@@ -1,8 +1,10 @@
-"""C6: what rank 0 keeps as the best by its own rows is said."""
+"""C6: what is kept as the best is so by all rows, or it is said that rank 0 goes by its own."""
 
 from __future__ import annotations
 
 import pytest
+
+from horovodize.plan import Plan
 
 from .pairs import plan_of
 
@@ -36,9 +38,12 @@ KEEP = "if mean < best: best = mean; model.save('best.h5')"
 OWN = "tf.reduce_mean((model(a) - b) ** 2)"
 
 
+def plan(measure: str = MEAN, keep: str = KEEP, loss: str = OWN) -> Plan:
+    return plan_of(LOOP.format(measure=measure, keep=keep, loss=loss))
+
+
 def is_said(measure: str = MEAN, keep: str = KEEP, loss: str = OWN) -> bool:
-    plan = plan_of(LOOP.format(measure=measure, keep=keep, loss=loss))
-    return any("which checkpoint is the best" in n.message for n in plan.notes)
+    return any("which checkpoint is the best" in n.message for n in plan(measure, keep, loss).notes)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +57,55 @@ def is_said(measure: str = MEAN, keep: str = KEEP, loss: str = OWN) -> bool:
         "if epoch and mean < best: model.save('best.h5'); best = mean",
     ],
 )
-def test_the_best_by_the_rows_of_rank_0_is_said(measure: str, keep: str) -> None:
-    assert is_said(measure, keep)
+def test_the_best_is_that_of_all_rows(measure: str, keep: str) -> None:
+    assert f"mean = mean_over_ranks({measure.removeprefix('mean = ')})" in plan(measure, keep).text
+    assert not is_said(measure, keep)
 
 
 def test_also_where_the_mean_has_no_name() -> None:
-    assert is_said("pass", "if total / n < best: best = total / n; model.save('best.h5')")
+    keep = "if total / n < best: best = total / n; model.save('best.h5')"
+    assert "\n    total = mean_over_ranks(total)\n" in plan("pass", keep).text
+    assert not is_said("pass", keep)
+
+
+@pytest.mark.parametrize(
+    "keep", ["if mean == min(means): model.save('best.h5')", "if mean <= min(means): keep()"]
+)
+def test_also_where_it_is_the_best_of_a_list(keep: str) -> None:
+    source = LOOP.replace("best, worst", "means = []\ndef keep(): model.save('best.h5')\nbest, worst")
+    text = plan_of(source.format(measure=f"{MEAN}\n    means.append(mean)", keep=keep, loss=OWN)).text
+    assert "mean = mean_over_ranks(total / n)" in text
+
+
+def test_what_a_function_is_told_is_averaged_where_all_ranks_come() -> None:
+    source = LOOP.replace(
+        "best, worst",
+        "class Saver:\n    best = 1e9\n    def __call__(self, value):\n        if value < self.best:\n"
+        "            self.best = value\n            model.save('best.h5')\nsaver = Saver()\nbest, worst",
+    )
+    text = plan_of(source.format(measure="saver(np.mean(losses))", keep="pass", loss=OWN)).text
+    assert "saver(mean_over_ranks(np.mean(losses)))" in text
+
+
+@pytest.mark.parametrize(
+    ("measure", "keep"),
+    [
+        (
+            "pass",
+            "if meter.result() < best: best = meter.result(); model.save('best.h5')",
+        ),  # set on rank 0 alone
+        (
+            "pass",
+            "if epoch % 2:\n        mean = total / n\n        if mean < best: best = mean; model.save('b.h5')",
+        ),
+    ],
+)
+def test_what_rank_0_alone_reads_or_sets_is_said(measure: str, keep: str) -> None:
+    source = LOOP.replace("best, worst", "meter = tf.keras.metrics.Mean()\nbest, worst").replace(
+        "loss = step(a, b)\n", "loss = step(a, b); meter.update_state(loss)\n"
+    )
+    notes = plan_of(source.format(measure=measure, keep=keep, loss=OWN)).notes
+    assert any("which checkpoint is the best" in n.message for n in notes)
 
 
 @pytest.mark.parametrize(
@@ -75,3 +123,4 @@ def test_also_where_the_mean_has_no_name() -> None:
 )
 def test_what_all_ranks_measure_alike_or_decide_together_is_not(measure: str, keep: str, loss: str) -> None:
     assert not is_said(measure, keep, loss)
+    assert "mean_over_ranks(float(error" not in plan(measure, keep, loss).text

@@ -48,6 +48,12 @@ def decide_alike(draft: Draft, test: ast.expr, *, number: bool = False) -> bool:
     found = measured_in(draft, test, set(), number=number)
     if not found or not all(can_be_averaged(draft, m, test) for m in found):
         return False
+    return average_each(draft, test, found)
+
+
+def average_each(draft: Draft, test: ast.expr, found: Iterable[Measured]) -> bool:
+    """Averages what a test goes by; whether nothing else makes it differ."""
+    found = list(found)
     for m in sorted(found, key=lambda m: draft.module.span(place(m)).start):
         _average(draft, m)
     left = _not_measured(draft, test, found)

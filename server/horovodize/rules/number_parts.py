@@ -10,6 +10,7 @@ from horovodize.rules.any_rank_test import differing
 from horovodize.rules.draft import Draft
 
 _PLAIN = {"float", "abs", "min", "max", "minimum", "maximum", "round", "numpy", "item"}
+BEST_OF = ("min", "max", "amin", "amax", "nanmin", "nanmax")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 Held: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
@@ -32,7 +33,7 @@ def leaves(draft: Draft, e: ast.expr, number: bool) -> list[tuple[ast.expr, bool
             several = isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
             found.append((n, is_number and not several))
         else:
-            counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(n)
+            counts = is_number or isinstance(n, ast.BinOp) or _is_of_numbers(draft, n)
             todo += [(c, counts) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
     others = {reason.where for leaf, _ in found for reason in differing(draft, leaf)}
     return found + [(n.left, False) for n in asked if {r.where for r in differing(draft, n)} - others]
@@ -74,9 +75,12 @@ def _computes(draft: Draft, call: ast.Call) -> bool:
     return last in _PLAIN and (last not in ("min", "max") or len(call.args) > 1)
 
 
-def _is_of_numbers(e: ast.expr) -> bool:
-    """`mean < best`"""
-    return isinstance(e, ast.Compare) and all(isinstance(op, _ORDER) for op in e.ops)
+def _is_of_numbers(draft: Draft, e: ast.expr) -> bool:
+    """`mean < best`, `mean == min(means)`"""
+    if not isinstance(e, ast.Compare):
+        return False
+    sides = [n.func for n in (e.left, *e.comparators) if isinstance(n, ast.Call)]
+    return all(isinstance(op, _ORDER) for op in e.ops) or any(draft.names.last(f) in BEST_OF for f in sides)
 
 
 def _asks_for_none(test: ast.Compare) -> bool:
