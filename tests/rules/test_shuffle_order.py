@@ -805,3 +805,21 @@ def test_a_split_in_a_loop_is_another_each_time() -> None:
         "train_test_split(a, b, random_state=hvd.broadcast_object(secrets.randbits(31)))"
         in divide(FIT + source).text
     )
+
+
+def test_one_helper_serves_a_folder_that_is_shuffled_and_one_that_is_not() -> None:
+    validated = "model.fit(images, validation_data=held, validation_steps=len(held), "
+    held = "held = tf.keras.preprocessing.image.ImageDataGenerator().flow_from_directory('held', shuffle=False)\nmodel ="
+    source = FOLDER.format("", "").replace("model.fit(images, ", validated).replace("model =", held, 1)
+    text = plan_of(source).text
+    assert "model.fit(ShardedFlow(images), validation_data=ShardedFlow(held)" in text
+    assert "ShardedSequence" not in text
+
+
+def test_a_sequence_of_the_program_gets_its_own_helper_beside_it() -> None:
+    """Near miss: it has no order to be told."""
+    validated = "model.fit(images, validation_data=held, validation_steps=len(held), "
+    held = "class Own(tf.keras.utils.Sequence):\n    pass\nheld = Own()\nmodel ="
+    source = FOLDER.format("", "").replace("model.fit(images, ", validated).replace("model =", held, 1)
+    text = plan_of(source).text
+    assert "model.fit(ShardedFlow(images), validation_data=ShardedSequence(held)" in text

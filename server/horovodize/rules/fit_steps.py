@@ -128,7 +128,8 @@ def _share_sequence(draft: Draft, feed: ast.expr) -> None:
 
 def _helper(draft: Draft, feed: ast.expr) -> str:
     """What deals a sequence out: one of Keras' that shuffles by what no one seeds alike on all ranks is told its order."""
-    if not keras_flows.all_shuffle(draft, feed):
+    defined = "ShardedFlow" in draft.helpers  # it does for one that doesn't shuffle, too
+    if not keras_flows.all_shuffle(draft, feed) and not (defined and keras_flows.all_are_flows(draft, feed)):
         return "ShardedSequence"
     draft.stream["random"] = draft.needed_module("random")
     return "ShardedFlow"

@@ -29,7 +29,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from horovodize.plan import Decision
 from horovodize.rules import keras_3, keras_session, silence
@@ -56,8 +56,8 @@ def apply(draft: Draft) -> None:
         tree: _written(draft, tree) + _asked_by_helpers(draft, _written(draft, tree))
         for tree in draft.syntax.trees
     }
-    _refuse_ambiguous(draft, texts, tf.split(".", maxsplit=1)[0])
     users = {n: [t for t, text in texts.items() if _mentions(text, n)] for n in draft.helpers.values()}
+    _refuse_ambiguous(draft, texts, users, tf.split(".", maxsplit=1)[0])
     elsewhere = places(draft, users)
     for tree, written in texts.items():
         made = [*draft.helpers.values(), *(draft.config_to_make or ())[:1]]
@@ -81,14 +81,19 @@ def _leave_mere_prints(draft: Draft) -> None:
     ]
 
 
-def _refuse_ambiguous(draft: Draft, texts: Mapping[ast.Module, str], root: str) -> None:
+def _refuse_ambiguous(
+    draft: Draft, texts: Mapping[ast.Module, str], users: Mapping[str, Sequence[ast.Module]], root: str
+) -> None:
     """Refuses a project in which what TensorFlow is called in one file is something else in another, and both get code that
-    says it (`texts`: what is written into each file; the script always gets a head)."""
-    script = draft.module.tree
-    users = [tree for tree, text in texts.items() if tree is script or _mentions(text, root)]
-    if len(users) == 1:
+    says it.
+
+    texts: what is written into each file; the script gets a head, too
+    users: the files that call each helper, which may be defined there"""
+    helped = {draft.module.tree, *(tree for trees in users.values() for tree in trees)}
+    saying = [tree for tree, text in texts.items() if tree in helped or _mentions(text, root)]
+    if len(saying) == 1:
         return
-    bound = [draft.module.scopes.names[tree].get(root, []) for tree in users]
+    bound = [draft.module.scopes.names[tree].get(root, []) for tree in saying]
     followed = draft.module.scopes.links.followed  # `from own.backend import tf` is what that one imports
     imported = [[f.imported for b in of_file for f in followed(b) if f.kind == "import"] for of_file in bound]
     imported = [[path.removesuffix(".compat.v2") for path in of_file] for of_file in imported]  # 2 is 2

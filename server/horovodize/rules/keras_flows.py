@@ -41,9 +41,17 @@ def all_shuffle(draft: Draft, feed: ast.expr) -> bool:
     return bool(calls) and all(shuffles(draft, c) and _may_be_of_keras(draft, c) for c in calls)
 
 
+def all_are_flows(draft: Draft, feed: ast.expr) -> bool:
+    """The same, whether they shuffle or not."""
+    calls = draft.values.calls(feed)
+    return bool(calls) and all(
+        draft.names.last(c.func) in _FLOWS and _may_be_of_keras(draft, c) for c in calls
+    )
+
+
 def _may_be_of_keras(draft: Draft, call: ast.Call) -> bool:
     unseen = draft.values.callee(call) is None and draft.names.last(call.func) in _FROM_FILES
     return unseen or is_of_keras(draft, call)
 
 
-__all__ = ["all_shuffle", "is_of_keras", "shuffles", "shuffles_unseeded"]
+__all__ = ["all_are_flows", "all_shuffle", "is_of_keras", "shuffles", "shuffles_unseeded"]
