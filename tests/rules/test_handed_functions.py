@@ -74,6 +74,32 @@ def test_what_keeps_it_is_a_function_of_the_program(handed: str) -> None:
     assert len(doubts(handed)) == 1
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n in seen:\n        raise KeyError(n)",
+        "return tf.where(n < 128, n, 255 - n)",
+        "return tf.where(n < 128, 255 - n, n)",
+    ],
+)
+def test_what_decides_no_event_is_not_asked(body: str) -> None:
+    assert not doubts(UNSEEN + f"seen = []\ndef check(n):\n    {body}\n" + PUT.format("check"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n > 128:\n        raise StopIteration",
+        "if n > 128:\n        raise Done",
+        "if n > 128:\n        raise ValueError(n)\n    else:\n        model.save_weights('w')",
+        "model.rate = tf.where(n < 128, 0.1, 0.01)",
+    ],
+)
+def test_what_may_end_a_run_or_set_a_rate_is(body: str) -> None:
+    done = "class Done(Exception):\n    pass\n"
+    assert doubts(UNSEEN + f"{done}def check(n):\n    {body}\n" + PUT.format("check"))
+
+
 EVERY_100 = "if n % max(1, 100 // hvd.size()) == 0 and hvd.rank() == 0:\n"
 
 

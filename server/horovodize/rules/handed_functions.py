@@ -8,6 +8,7 @@ computed from it."""
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 
 from horovodize.rules import counted, thresholds
@@ -21,6 +22,7 @@ _ASKED = (
     "it can't be seen what `{}` is: where it counts the steps of training, a rank takes size() times fewer, so divide what it "
     "is compared with by `hvd.size()`"
 )
+_OF_CONTAINERS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__missing__")
 _OF_STEPS = re.compile(r"step|iter|batch|update|count|^(i|k|n|t|it|idx|index)$")
 
 
@@ -32,11 +34,34 @@ def ask(draft: Draft, test: ast.expr) -> None:
     told = next((n for n in numbers if n is not None and _may_count(draft, n)), None)
     if told is None or not (among or any(_is_many(draft, side) for side in sides)):
         return
-    if only_shows(draft, test) or draft.was(test, Asked):
+    if only_shows(draft, test) or draft.was(test, Asked) or _decides_nothing(draft, test, told):
         return
     if all(counted.is_divided(draft, d) for d in feeding(draft).drivers):
         draft.decide(test, Asked("G5"))
         draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(told)))
+
+
+def _decides_nothing(draft: Draft, test: ast.expr, told: ast.expr) -> bool:
+    """Whether no event hangs on a test: it only complains, asks what a container holds, or takes a value itself or another in
+    its place, element by element, `tf.where(image < 128, image, 255 - image)`."""
+    statement = draft.syntax.statement(test)
+    if isinstance(statement, ast.If) and not statement.orelse and all(_complains(s) for s in statement.body):
+        return True
+    function = draft.syntax.function(test)
+    if isinstance(function, FUNCTIONS) and function.name in _OF_CONTAINERS:
+        return True
+    around = draft.syntax.parent[test]
+    chosen = (
+        around.args[1:] if isinstance(around, ast.Call) and draft.names.last(around.func) == "where" else []
+    )
+    return any(ast.dump(e) == ast.dump(told) for e in chosen)
+
+
+def _complains(statement: ast.stmt) -> bool:
+    """`raise KeyError(…)`, of Python's own errors: not `raise StopTraining`, by which a run may end."""
+    raised = statement.exc if isinstance(statement, ast.Raise) else None
+    made = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(made, ast.Name) and made.id.endswith("Error") and hasattr(builtins, made.id)
 
 
 def may_number_a_step(draft: Draft, e: ast.expr) -> bool:
