@@ -24,6 +24,7 @@ from horovodize.summary.once import once
 from horovodize.summary.passed_on import dataset_of
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
+from horovodize.summary.shown_elements import are_only_shown
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
@@ -386,8 +387,8 @@ class Feeding:
 
     @once
     def next_calls(self, driver: Driver) -> list[ast.expr]:
-        """The pipelines that a loop draws elements from by `next(iterator)`, here or in functions that it calls."""
-        found: list[ast.expr] = []
+        """The pipelines that a loop draws elements to train on from by `next(iterator)`, here or in functions that it calls."""
+        found: list[tuple[ast.Call, ast.expr]] = []
         for call in self.calls_in(driver.loop):
             source: ast.expr
             if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
@@ -400,8 +401,13 @@ class Feeding:
             if fresh or not self.pipelines.is_dataset(source):
                 continue  # `next(iter(ds))` only ever sees the first
             if not self.graph_iterators.only_measures(source):
-                found.append(source)
-        return found
+                found.append((call, source))
+        goes_through = driver.kind is Kind.DATASET
+        others = [call for call, _ in found] if len(found) > 1 or goes_through else []
+        shown = {c for c in others if are_only_shown(self.module, self.drive, self._steps(), c)}
+        return [
+            source for call, source in found if call not in shown or (shown == {*others} and not goes_through)
+        ]
 
     def _is_round(self, loop: Loop, outer: list[Loop]) -> bool:
         """Whether a short loop only repeats a step within a round that a loop around it counts: that one gets data, or takes
