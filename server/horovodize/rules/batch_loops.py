@@ -16,10 +16,12 @@ from horovodize.rules import (
     preparing,
     strong,
 )
+from horovodize.rules.counted_ranges import counts_from, divide_from
+from horovodize.rules.dealing_calls import shuffles_for_itself
 from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
-from horovodize.rules.drawing import ORDER, shuffles_for_itself
-from horovodize.rules.ranges import EVERYTHING, counts_from, deal_pairs, divide_from
+from horovodize.rules.drawing import ORDER
+from horovodize.rules.ranges import EVERYTHING, deal_pairs
 from horovodize.rules.shares import WHY, change_count, counts_a_share, draws_for_itself, feeding, wrap
 from horovodize.summary.feeding import Driver, Kind
 

@@ -40,7 +40,7 @@ import ast
 
 from horovodize.plan import Decision
 from horovodize.rules import (
-    drawing,
+    draws_apart,
     endless_shares,
     few_rows,
     generators,
@@ -193,12 +193,12 @@ def _draws_without_end(draft: Draft, call: ast.Call) -> bool:
     origins = draft.values.origins(given) if given is not None else []
     found = [o.node for o in origins if isinstance(o.node, ast.FunctionDef) and not o.path]
     endless = [f for f in found if draft.facts.generators.is_endless(f)]
-    if any(draft.facts.generators.rows(f) and drawing.draws_orders(draft, f) for f in endless):
+    if any(draft.facts.generators.rows(f) and draws_apart.draws_orders(draft, f) for f in endless):
         return False  # each pass is of all rows, and can be divided
     return (
         bool(found)
         and len(endless) == len(origins)
-        and all(drawing.draws_apart(draft, "D1", f) for f in found)
+        and all(draws_apart.draws_apart(draft, "D1", f) for f in found)
     )
 
 

@@ -8,7 +8,7 @@ from horovodize.plan import Decision
 from horovodize.rules import arrays, data, few_steps, generators, global_batch, keras_flows, strong
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.drawing import draws_apart
+from horovodize.rules.draws_apart import draws_apart
 from horovodize.rules.own_experience import plays
 from horovodize.rules.shares import (
     WHY,

@@ -8,7 +8,7 @@ import ast
 
 from horovodize.facts import drawn_yields
 from horovodize.plan import Decision
-from horovodize.rules import drawing
+from horovodize.rules import draws_apart
 from horovodize.rules.decisions import Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.parameters import can_get_a_parameter, new_parameter
@@ -31,7 +31,7 @@ def differs_by_rank(draft: Draft, rule: str, feed: ast.expr) -> bool:
         return False
     if not drawn_yields.counts_turns_at_once(draft.syntax, function):
         return False
-    if not drawing.draws_apart(draft, rule, function):
+    if not draws_apart.draws_apart(draft, rule, function):
         return False
     draft.decide(feed, Shared(rule, Unit.OWN))
     draft.divided = True

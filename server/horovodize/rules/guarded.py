@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules import named_tests
+from horovodize.rules.dealing_calls import steps_of
 from horovodize.rules.draft import Draft
-from horovodize.rules.drawing import draft_steps
 from horovodize.rules.ever_set import ever_set
 from horovodize.rules.target_networks import losses_of
 from horovodize.source.nodes import walk
@@ -161,7 +161,7 @@ def _sets_turns(draft: Draft, test: ast.expr) -> bool:
     """Whether a test sets how many turns an inner loop trains for: `n_critic = 100 if step % 500 == 0 else 5`, then `for _ in
     range(n_critic)`, or `while j < n_critic`. Each turn sees the rows of all ranks: coming more often, it would take more of
     them."""
-    sites = set[ast.AST](draft_steps(draft))
+    sites = set[ast.AST](steps_of(draft))
     statement = draft.syntax.statement(test)
     arms = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else [statement]
     set_here = {
@@ -299,7 +299,7 @@ def _turns_of(draft: Draft, statement: ast.AST, event: ast.AST) -> int:
 
 def trains(draft: Draft, test: ast.expr) -> bool:
     """Whether what is decided by a test is whether, or how, a step trains."""
-    sites = set[ast.AST](draft_steps(draft))
+    sites = set[ast.AST](steps_of(draft))
     places = decided(draft, test)
     return any(draft.drive.reaches(p, sites) for s in places for p in (s, *_handed_on(draft, s)))
 

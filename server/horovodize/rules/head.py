@@ -33,11 +33,12 @@ from collections.abc import Mapping, Sequence
 
 from horovodize.plan import Decision
 from horovodize.rules import keras_3, keras_session, silence
-from horovodize.rules.draft import CORE, HVD, KERAS, LINE, LOCAL_RANK, Draft
+from horovodize.rules.draft import CORE, HVD, KERAS, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
-from horovodize.rules.helper_text import config_text, helper_lines
+from horovodize.rules.helper_text import helper_lines, mentions
 from horovodize.rules.import_block import head_place, is_imported_after_head
+from horovodize.rules.pinning import pin, uses_sessions
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.outputs import run_by
@@ -56,12 +57,12 @@ def apply(draft: Draft) -> None:
         tree: _written(draft, tree) + _asked_by_helpers(draft, _written(draft, tree))
         for tree in draft.syntax.trees
     }
-    users = {n: [t for t, text in texts.items() if _mentions(text, n)] for n in draft.helpers.values()}
+    users = {n: [t for t, text in texts.items() if mentions(text, n)] for n in draft.helpers.values()}
     _refuse_ambiguous(draft, texts, users, tf.split(".", maxsplit=1)[0])
     elsewhere = places(draft, users)
     for tree, written in texts.items():
         made = [*draft.helpers.values(), *(draft.config_to_make or ())[:1]]
-        uses = _asks(written) or any(_mentions(written, name) for name in made)
+        uses = _asks(written) or any(mentions(written, name) for name in made)
         if tree is draft.module.tree or uses:
             _write(draft, tree, written, tf, elsewhere.get(tree, {}))
 
@@ -90,7 +91,7 @@ def _refuse_ambiguous(
     texts: what is written into each file; the script gets a head, too
     users: the files that call each helper, which may be defined there"""
     helped = {draft.module.tree, *(tree for trees in users.values() for tree in trees)}
-    saying = [tree for tree, text in texts.items() if tree in helped or _mentions(text, root)]
+    saying = [tree for tree, text in texts.items() if tree in helped or mentions(text, root)]
     if len(saying) == 1:
         return
     bound = [draft.module.scopes.names[tree].get(root, []) for tree in saying]
@@ -109,7 +110,7 @@ def _refuse_ambiguous(
 
 def _tensorflow(draft: Draft) -> str:
     """What TensorFlow is called in the heads: in a graph, the part of it that still has TensorFlow 1's names."""
-    if not _uses_sessions(draft):
+    if not uses_sessions(draft):
         return draft.tensorflow()
     if draft.config_to_make is not None:
         return draft.config_to_make[1]
@@ -130,7 +131,7 @@ def _written(draft: Draft, tree: ast.Module) -> str:
 
 def _asked_by_helpers(draft: Draft, written: str) -> str:
     """The helpers that only a helper of a file calls: the seed of `alike` is rank 0's, by `from_root`."""
-    uses_alike = "alike" in draft.helpers and _mentions(written, draft.helpers["alike"])
+    uses_alike = "alike" in draft.helpers and mentions(written, draft.helpers["alike"])
     return "\n" + draft.stream.get("seed", "") if uses_alike else ""
 
 
@@ -148,9 +149,9 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     helpers = {
         p: n
         for p, n in draft.helpers.items()
-        if (_mentions(written, n) or len(draft.syntax.trees) == 1) and n not in elsewhere
+        if (mentions(written, n) or len(draft.syntax.trees) == 1) and n not in elsewhere
     }
-    pinning = _pinning(draft, tree, written, helpers, tf)
+    pinning = pin(draft, tree, written, helpers, tf)
     guard = keras_3.guard(draft) if tree is draft.module.tree else []
     starting = [f"{HVD}.init()"] if pinning or _starts_here(draft, tree) else []
     lines = [*starting, *guard, *pinning]
@@ -227,11 +228,6 @@ def _from_files(elsewhere: Mapping[str, Elsewhere]) -> list[tuple[ast.stmt | Non
     return [(place.after, f"from {place.path} import {', '.join(sorted(n))}") for place, n in names.items()]
 
 
-def _mentions(text: str, name: str) -> bool:
-    """Whether a text reads a name: not as that of an argument, `config=…`."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|=[^=])", text) is not None
-
-
 # ---------------------------------------------------------------------- imports
 
 
@@ -289,7 +285,7 @@ def _starts_here(draft: Draft, tree: ast.Module) -> bool:
         for edit in change.edits:
             at = edit.span.start
             text = draft.new_text(edit)
-            asks = _asks(text) or any(_mentions(text, name) for name in draft.helpers.values())
+            asks = _asks(text) or any(mentions(text, name) for name in draft.helpers.values())
             if draft.document.member_at(at) != index or not asks:
                 continue
             # In its body: what is the default of a parameter, or decorates, runs with the file.
@@ -313,7 +309,7 @@ def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt | None, tf: 
     """Imports that the inserted code needs and the file does not have."""
     lines = list(draft.extra_imports) if len(draft.syntax.trees) == 1 else []
     root = tf.split(".", maxsplit=1)[0]
-    if root and _mentions(text, root) and not any(line.endswith(f" as {root}") for line in lines):
+    if root and mentions(text, root) and not any(line.endswith(f" as {root}") for line in lines):
         bindings = draft.module.scopes.names[tree].get(root, [])
         end = (last.end_lineno or last.lineno, 1 << 20) if last is not None else (0, 0)
         bound = any(b.kind == "import" and (getattr(b.statement, "lineno", 0), 0) <= end for b in bindings)
@@ -322,63 +318,12 @@ def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt | None, tf: 
             lines.append(f"import {known}" if known == root else f"import {known} as {root}")
     if len(draft.syntax.trees) > 1:
         lines += [
-            line for line in draft.extra_imports if line not in lines and _mentions(text, line.split()[-1])
+            line for line in draft.extra_imports if line not in lines and mentions(text, line.split()[-1])
         ]
     return lines
 
 
-# ---------------------------------------------------------------------- pinning
-
-
-def _pinning(draft: Draft, tree: ast.Module, written: str, helpers: dict[str, str], tf: str) -> list[str]:
-    """The lines that choose a GPU: in the script, by TensorFlow 2's way; in TensorFlow 1, in every file that opens
-    sessions."""
-    if not _uses_sessions(draft):
-        return _pin_process(draft, tf) if tree is draft.module.tree else []
-    if draft.config_to_make is None:
-        return []
-    in_helpers = (
-        draft.config_to_make[0] in line for h, n in helpers.items() for line in helper_lines(draft, h, n, tf)
-    )
-    wanted = tree is draft.module.tree and (keras_session.is_wanted(draft) or any(in_helpers))
-    if len(draft.syntax.trees) == 1 or wanted or _mentions(written, draft.config_to_make[0]):
-        return _pin_sessions(draft)
-    return []
-
-
-def _pin_process(draft: Draft, tf: str) -> list[str]:
-    gpus, gpu = draft.fresh("gpus"), draft.fresh("gpu")
-    kind = draft.quoted("GPU")
-    return [
-        f"{gpus} = {tf}.config.experimental.list_physical_devices({kind})",
-        f"for {gpu} in {gpus}:",
-        f"    {tf}.config.experimental.set_memory_growth({gpu}, True)",
-        f"if {gpus}:",
-        f"    {tf}.config.experimental.set_visible_devices({gpus}[{LOCAL_RANK}], {kind})",
-    ]
-
-
-def _pin_sessions(draft: Draft) -> list[str]:
-    """In TensorFlow 1 a session is told its GPU (S3); nothing, where the user's own configs are pinned."""
-    if draft.config_to_make is None:
-        return []
-    config, v1 = draft.config_to_make
-    made = [f"{config} = {config_text(v1)}"]
-    if len(made[0].replace(HVD, "hvd")) > LINE:
-        made = [
-            f"{config} = {v1}.ConfigProto()",
-            f"{config}.gpu_options.allow_growth = True",
-            f"{config}.gpu_options.visible_device_list = str({LOCAL_RANK})",
-        ]
-    return [
-        *made,
-        *(keras_session.set_session(draft) if keras_session.is_wanted(draft) else ()),
-    ]
-
-
-def _uses_sessions(draft: Draft) -> bool:
-    """Whether a GPU is chosen by sessions, as in TensorFlow 1, rather than by `tf.config`."""
-    return draft.in_graph or keras_session.is_wanted(draft)
+# ---------------------------------------------------------------------- lines
 
 
 def _between_functions(draft: Draft, tree: ast.Module) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from horovodize.rules.draft import LINE, LOCAL_RANK, Draft
 from horovodize.rules.helpers import (
@@ -93,3 +94,8 @@ def _may_be_entered(draft: Draft) -> bool:
         return True
     names = [draft.names.of(e.func) or draft.names.last(e.func) or "" for e in calls]
     return any(not name or "writer" in name.lower() for name in names)
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text reads a name: not as that of an argument, `config=…`."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|=[^=])", text) is not None

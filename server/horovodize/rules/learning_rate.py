@@ -30,10 +30,8 @@ from collections.abc import Iterator
 
 from horovodize.facts.kept import first_value
 from horovodize.rules import (
-    decays,
     first_batches,
     handed_rates,
-    held_optimizers,
     keras_optimizer,
     keras_session,
     own_optimizers,
@@ -54,13 +52,13 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
-from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
-from horovodize.rules.other_names import RATES, attributes_meant, by_name, set_by_call
+from horovodize.rules.other_names import RATES
+from horovodize.rules.rate_settings import is_rate, is_relative, is_variable, possible_settings, set_rate
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import counts_a_share
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument, arguments, position
+from horovodize.summary.syntax import argument, arguments
 from horovodize.summary.values import Origin
 
 _WHY = "A step averages size() batches: the batch is size() times larger, and so is the rate."
@@ -73,7 +71,6 @@ _UNSCALED = (
     "the learning rate of the optimizer that this gives can't be seen, so it is not scaled; "
     "multiply it by the number of ranks"
 )
-_VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
 
 
 def apply(draft: Draft) -> None:
@@ -84,11 +81,11 @@ def apply(draft: Draft) -> None:
             schedule.scale_decay(draft, trained.call, trained.class_name or "")
     resume.ask_schedules(draft)
     _scale_later_settings(draft)
-    set_together.ask_of_unpaired(draft, _is_rate)
+    set_together.ask_of_unpaired(draft, is_rate)
     rates_alike.keep(draft, _rates(draft, optimizers))
-    written_rates.unscale(draft, _rates(draft, optimizers), _is_rate)
+    written_rates.unscale(draft, _rates(draft, optimizers), is_rate)
     if strong.grows(draft, None):
-        own_rate.scale_comparisons(draft, _is_rate)
+        own_rate.scale_comparisons(draft, is_rate)
     for step in draft.sites.hand_updates:
         if draft.sites.is_distributable(step) and strong.scaling(draft, step.site) is strong.Scaling.WEAK:
             for change in step.changes or ():
@@ -105,7 +102,7 @@ def apply(draft: Draft) -> None:
     restored_iterations.apply(draft)
     restored_iterations.tell_of_graphs(draft)
     restored_rates.agree_before_fits(draft)
-    restored_rates.tell(draft, (s for n in _settings(draft) if (s := _set_rate(draft, n)) is not None))
+    restored_rates.tell(draft, (s for n in possible_settings(draft) if (s := set_rate(draft, n)) is not None))
 
 
 def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
@@ -114,8 +111,8 @@ def _rates(draft: Draft, optimizers: list[Trained]) -> Iterator[ast.expr]:
         rate = rate_argument(trained.call, trained.class_name) if trained.call is not None else None
         if rate is not None and not _has_schedule(draft, trained):
             yield from rates_by_step.fed(draft, rate, directly=True) if draft.in_graph else [rate]
-    for node in _settings(draft) if not draft.in_graph else ():
-        setting = _set_rate(draft, node)
+    for node in possible_settings(draft) if not draft.in_graph else ():
+        setting = set_rate(draft, node)
         if setting is not None:
             yield setting.value
 
@@ -193,7 +190,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         o
         for o in origins
         if o.call is not None
-        and (schedule.is_schedule(draft, o.call) or _is_variable(draft, o.call))
+        and (schedule.is_schedule(draft, o.call) or is_variable(draft, o.call))
         # in a graph, `variable * size()` is computed in every step, whatever is assigned meanwhile
         and not (draft.in_graph and not schedule.is_schedule(draft, o.call))
     ]
@@ -207,7 +204,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         if functions and not isinstance(rate, ast.Call):
             schedule.scale_function(draft, functions[0], "C5")
             return
-        if not _relative(draft, rate):
+        if not is_relative(draft, rate):
             _times(draft, rate, doubt=doubt)
         return
     if draft.in_graph and _are_made_of_others(draft, made, origins):
@@ -223,7 +220,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
                 schedule.divide_steps(draft, call)
             else:
                 schedule.scale(draft, call)
-        elif call is not None and _is_variable(draft, call):
+        elif call is not None and is_variable(draft, call):
             value = first_value(call) or argument(call, "value", 0)
             if value is not None and draft.decide(value, Scaled("C5")):
                 _times(draft, value)
@@ -312,10 +309,6 @@ def _times(draft: Draft, rate: ast.expr, by_hand: bool = False, doubt: str = "")
         draft.change("C5", rate, what, _WHY, draft.times(rate, draft.growth), doubt=doubt)
 
 
-def _is_variable(draft: Draft, call: ast.Call) -> bool:
-    return draft.names.of(call.func) in _VARIABLES
-
-
 def _scale_unseen(draft: Draft, trained: Trained) -> None:
     """An optimizer that something makes which can't be seen into: the rate that it is given by name is scaled there (`check`
     asks whether that is all), else the optimizer's, once it is made."""
@@ -378,13 +371,13 @@ def _scale_once_made(draft: Draft, call: ast.Call, doubt: str) -> bool:
 
 
 def _scale_later_settings(draft: Draft) -> None:
-    for node in sorted(_settings(draft), key=lambda n: handed_rates.own_setters_first(draft, n)):
-        setting = _set_rate(draft, node)
+    for node in sorted(possible_settings(draft), key=lambda n: handed_rates.own_setters_first(draft, n)):
+        setting = set_rate(draft, node)
         if setting is None or draft.was(setting.value, Amount) or not _grows(draft, setting.kept):
             continue
         value = setting.value
         rates_by_step.follow(draft, node, value, setting)
-        handed = handed_rates.to_scale(draft, value, _relative)
+        handed = handed_rates.to_scale(draft, value, is_relative)
         if handed is not None:
             for rate in handed:
                 if draft.decide(rate, Scaled("C5")):
@@ -392,7 +385,7 @@ def _scale_later_settings(draft: Draft) -> None:
             continue
         if setting.is_scaled:
             if draft.growth and not isinstance(node, ast.AugAssign):
-                own_rate.scale_beside(draft, "C5", value, lambda e: _relative(draft, e))
+                own_rate.scale_beside(draft, "C5", value, lambda e: is_relative(draft, e))
             continue
         if any(
             o.call is not None and schedule.is_schedule(draft, o.call) for o in draft.values.origins(value)
@@ -410,110 +403,10 @@ def _grows(draft: Draft, kept: ast.expr) -> bool:
 
 def gives_rate(draft: Draft, call: ast.Call) -> bool:
     """Whether what a call of `next` gives is a rate that an optimizer gets, or that a session is fed for one."""
-    settings = (_set_rate(draft, node) for node in _settings(draft))
+    settings = (set_rate(draft, node) for node in possible_settings(draft))
     given = [s.value for s in settings if s is not None]
     given += _rates(draft, trained_optimizers(draft)) if draft.in_graph else []
     return any(call in rates_by_step.drawn(draft, value) for value in given)
-
-
-def _settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call | ast.Tuple]:
-    """What may set something, in the order of the text."""
-    found = draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call)
-    return sorted([*found, *set_together.pairs(draft)], key=position)
-
-
-def _set_rate(draft: Draft, node: ast.AST) -> Setting | None:
-    """Where a statement sets an optimizer's rate. A plain name is only bound again: that sets nobody's."""
-    match node:
-        case ast.Assign(targets=[ast.Attribute() as kept], value=value) if _is_setting(draft, kept):
-            pass
-        case ast.AugAssign(target=ast.Attribute() as target) if _is_setting(draft, target):
-            return going_on(node, target, node.value, node.op)
-        case ast.Call(func=ast.Attribute(attr="assign_add", value=kept), args=[by]) if _is_rate(draft, kept):
-            return going_on(node, kept, by, ast.Add())
-        case ast.Call(func=ast.Attribute(attr="assign_sub", value=kept), args=[by]) if _is_rate(draft, kept):
-            return going_on(node, kept, by, ast.Sub())
-        case _:
-            found = set_by_call(draft, node)
-            if found is None:
-                return None
-            kept, value = found
-    return Setting(node, kept, value, is_scaled=_relative(draft, value)) if _is_rate(draft, kept) else None
-
-
-def _is_rate(draft: Draft, e: ast.expr) -> bool:
-    """`optimizer.lr`, `self.model.optimizer.learning_rate`, under whatever name, or a variable that feeds a rate."""
-    if any(_is_setting(draft, meant) for meant in attributes_meant(draft, e)):
-        return True
-    if isinstance(e, (ast.Name, ast.Attribute)):
-        calls = draft.values.calls(e)
-        return bool(calls) and all(
-            _is_variable(draft, c)
-            and ((v := first_value(c) or argument(c, "value", 0)) is not None)
-            and draft.was(v, Scaled)
-            for c in calls
-        )
-    return False
-
-
-def _is_setting(draft: Draft, e: ast.Attribute) -> bool:
-    """Whether an attribute is the learning rate of an optimizer."""
-    if e.attr not in RATES:
-        return False
-    holder = e.value
-    for held in attributes_meant(draft, holder):
-        if held.attr == "optimizer" and (
-            held is holder and isinstance(e.ctx, ast.Store) or held_optimizers.is_of_a_model(draft, held)
-        ):
-            return True
-    made = draft.values.calls(holder)
-    if any(draft.module.is_optimizer(c) for c in made):
-        return True
-    if made:  # by what can't be seen into: `getattr(tf.keras.optimizers, name)(rate)`
-        return not held_optimizers.trained_with(draft).isdisjoint(made)
-    written = any(_is_written_so(holder, u.call) for u in draft.sites.updates)
-    if written or held_optimizers.is_in_a_group(draft, holder):
-        return True
-    return held_optimizers.is_of_some_object(draft, holder)
-
-
-def _is_written_so(holder: ast.expr, update: ast.Call) -> bool:
-    """Whether it is what an update applies gradients with, however that was made: `optimizers[k].apply_gradients(…)`."""
-    called = update.func.value if isinstance(update.func, ast.Attribute) else None
-    return called is not None and ast.unparse(called) == ast.unparse(holder)
-
-
-def _relative(draft: Draft, value: ast.expr) -> bool:
-    """Whether a new rate is made from the optimizer's own, which is scaled already, or from a list of those that it had."""
-    behind = list(draft.values.depends([value], 400))
-    if any(_is_rate(draft, named) for n in behind if (named := by_name(draft, n)) is not None):
-        return True
-    made_of = [n for n in behind if isinstance(n, (ast.Name, ast.Attribute))]
-    if any(isinstance(n.ctx, ast.Load) and _is_rate(draft, n) for n in made_of):
-        return True
-    return any(
-        isinstance(call.func, ast.Attribute)
-        and any(_are_one(draft, call.func.value, n) for n in made_of)
-        and any(_is_rate(draft, decays.read(draft, o)) for given in call.args for o in _read_as(draft, given))
-        for call in draft.sites.method_calls("append")
-    )
-
-
-def _are_one(draft: Draft, kept: ast.expr, e: ast.Name | ast.Attribute) -> bool:
-    """Whether two expressions are one list: by their text, or as the same attribute of one object."""
-    if ast.unparse(kept) == ast.unparse(e):
-        return True
-    if not isinstance(kept, ast.Attribute) or not isinstance(e, ast.Attribute) or kept.attr != e.attr:
-        return False
-    return bool(draft.values.receiver(kept.value) & draft.values.receiver(e.value))
-
-
-def _read_as(draft: Draft, given: ast.expr) -> list[ast.expr]:
-    """An expression, and those that it is another name for."""
-    return [
-        given,
-        *(o.node for o in draft.values.origins(given) if isinstance(o.node, ast.expr) and not o.path),
-    ]
 
 
 RULE = Rule("C5", "multiply the learning rate by the number of ranks", apply, __doc__ or "")

@@ -20,13 +20,14 @@ from horovodize.rules import (
     open_loops,
     strong,
 )
+from horovodize.rules.counted_ranges import divide_rest
 from horovodize.rules.decisions import Fewer, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import own_batches
 from horovodize.rules.few_steps import are_one
 from horovodize.rules.lockstep import keep_in_step
 from horovodize.rules.own_experience import played, plays
-from horovodize.rules.ranges import EVERYTHING, divide_range, divide_rest
+from horovodize.rules.ranges import EVERYTHING, divide_range
 from horovodize.rules.shares import PLENTY, begins, change_count, counts_a_share, feeding
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.syntax import COMPREHENSIONS, argument

@@ -10,10 +10,11 @@ from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.one_turn import OneTurn
 from horovodize.rules import cursors, loop_exits, restored_iterations, resume, strong
+from horovodize.rules.counted_ranges import counts_ranks
 from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ends_loop
-from horovodize.rules.ranges import EVERYTHING, counts_ranks
+from horovodize.rules.ranges import EVERYTHING
 from horovodize.rules.shares import change_count, counts_a_share, feeding, is_none
 from horovodize.source.nodes import names_in
 from horovodize.summary.comparisons import faced

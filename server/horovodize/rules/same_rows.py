@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Uniform
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import counted, drawing, graph_queues, strong
+from horovodize.rules import counted, dealing_calls, graph_queues, strong
 from horovodize.rules.decisions import Agreed, Apart, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
@@ -150,7 +150,7 @@ def _is_of_drawing_generator(draft: Draft, call: ast.Call) -> bool:
     source = call.args[0] if draft.names.last(call.func) == "next" and call.args else None
     if isinstance(call.func, ast.Attribute) and call.func.attr == "next" and not call.args:
         source = call.func.value
-    if source is not None and drawing.shuffles_for_itself(draft, source):
+    if source is not None and dealing_calls.shuffles_for_itself(draft, source):
         return True
     generator = feeding(draft).kinds.generator(source) if source is not None else None
     return generator is not None and any(
