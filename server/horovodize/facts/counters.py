@@ -102,9 +102,13 @@ class Counters:
         """`trainer.step`, `trainer.state["step"]` of a trainer that can't be seen."""
         whole = e if isinstance(e, ast.Attribute) else e.value
         owner = whole.value if isinstance(whole, ast.Attribute) else None
+        if not isinstance(whole, ast.Attribute):
+            return None
+        if whole is e and (several := self._of_several_objects(whole)) is not None:
+            return several
         bound = self.module.scopes.reaching(owner) if isinstance(owner, ast.Name) else []
         handed = bool(bound) and all(b.kind == "parameter" and not self.values.passed(b) for b in bound)
-        if not handed or not isinstance(whole, ast.Attribute) or self.values.attribute_bindings(whole):
+        if not handed or self.values.attribute_bindings(whole):
             return None
         found = set[Counter | None]()
         if isinstance(e, ast.Subscript):
@@ -113,6 +117,13 @@ class Counters:
             anchors = [b.anchor for b in self.module.scopes.attributes.get(e.attr, ())]
             found = {self._numbers.of(self._numbers.key(a)) for a in anchors if isinstance(a, ast.Attribute)}
         return found.pop() if len(found) == 1 else None
+
+    def _of_several_objects(self, e: ast.Attribute) -> Counter | None:
+        """`self.owner.step` of one that is a trainer, or another object which has a number of that name."""
+        bound = self.values.attribute_bindings(e) if isinstance(e.value, ast.Attribute) else []
+        keys = {self._numbers.key(b.anchor) for b in bound if isinstance(b.anchor, ast.Attribute)}
+        found = {counter for key in keys if (counter := self._numbers.of(key)) is not None}
+        return found.pop() if len(keys) > 1 and len(found) == 1 and self.of(e) is None else None
 
     def reads(self, root: ast.AST, known: Iterable[ast.AST] = ()) -> Iterator[tuple[ast.expr, Counter]]:
         """The places in an expression or statement where a counter is read, each as a whole: `int(step.numpy())`."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from horovodize.source.nodes import walk
 from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.handed_fetches import fetches_no_training
+from horovodize.summary.methods_by_name import runs_another
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.sites import Sites
@@ -118,7 +119,8 @@ class Drive:
 
     def _is_left_out(self, levels: tuple[Level, ...]) -> bool:
         """Whether calls, innermost first, surely don't run a node, or run nothing there that trains."""
-        left_out = any(is_left_out(self.module, levels[i:]) for i in range(len(levels)))
+        rest = [levels[i:] for i in range(len(levels))]
+        left_out = any(is_left_out(self.module, r) or runs_another(self.module, r) for r in rest)
         return left_out or fetches_no_training(self.module, self.sites.graph, levels)
 
     def in_traced(self, node: ast.AST) -> bool:
@@ -167,7 +169,9 @@ class Drive:
         if not levels:
             return True
         graph = self.sites.graph
-        return not is_left_out(self.module, levels) and not fetches_no_training(self.module, graph, levels)
+        if is_left_out(self.module, levels) or runs_another(self.module, levels):
+            return False
+        return not fetches_no_training(self.module, graph, levels)
 
     @once
     def _run_in(self, root: ast.AST) -> list[tuple[ast.AST, ast.Call | None]]:

@@ -65,16 +65,16 @@ def _value(module: Module, test: ast.expr, levels: Sequence[Level]) -> bool | No
                 return decisive
             return None if None in values else not decisive
         case ast.Compare(ops=[ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot() as op], comparators=[other]):
-            one, two = (_constant(module, e, levels) for e in (test.left, other))
+            one, two = (constant(module, e, levels) for e in (test.left, other))
             if one is None or two is None:
                 return None
             return (one.value == two.value) is isinstance(op, (ast.Eq, ast.Is))
         case _:
-            constant = _constant(module, test, levels)
-            return None if constant is None else bool(constant.value)
+            passed = constant(module, test, levels)
+            return None if passed is None else bool(passed.value)
 
 
-def _constant(module: Module, e: ast.expr, levels: Sequence[Level]) -> ast.Constant | None:
+def constant(module: Module, e: ast.expr, levels: Sequence[Level]) -> ast.Constant | None:
     """The constant that a call passes for a parameter, or that is its default; what a program doesn't set itself."""
     if isinstance(e, ast.Constant):
         return e
@@ -89,4 +89,4 @@ def _constant(module: Module, e: ast.expr, levels: Sequence[Level]) -> ast.Const
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
         return None
     given = module.values.graph.given(call, function, e.id)
-    return _constant(module, given, levels[1:]) if given is not None else None
+    return constant(module, given, levels[1:]) if given is not None else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from horovodize.summary.binding import Binding
-from horovodize.summary.scopes import PUT, item_name
+from horovodize.summary.scopes import KEYED, PUT, item_name
 from horovodize.summary.syntax import CALLABLES
 
 if TYPE_CHECKING:
@@ -101,8 +101,53 @@ class HeldValues:
         """Whether a value is a function of this module, or an object of one of its classes."""
         if o.path:
             return False
-        made = isinstance(o.node, ast.Call) and isinstance(self.values.callee(o.node), ast.ClassDef)
+        made = isinstance(o.node, ast.Call) and bool(self.values.classes_made(o.node))
         return made or isinstance(o.node, CALLABLES)
+
+    def classes_in(self, looked_up: ast.expr) -> list[ast.ClassDef]:
+        """The classes of this module that a table gives for a key that isn't seen: `HOOKS[name]`, `HOOKS.get(name)`."""
+        found = dict[ast.ClassDef, None]()
+        for table in self._tables(looked_up):
+            for o in self.values.origins(table):
+                if isinstance(o.node, ast.Dict) and not o.path:
+                    given = [*o.node.values, *self._put_by_keys(o.node)]
+                    found.update(dict.fromkeys(cls for e in given for cls in self._classes(e)))
+        return list(found)
+
+    def _tables(self, looked_up: ast.expr) -> Iterator[ast.expr]:
+        """The tables that something is looked up in."""
+        is_name = isinstance(looked_up, (ast.Name, ast.Attribute))
+        for n in [o.node for o in self.values.origins(looked_up)] if is_name else [looked_up]:
+            match n:
+                case ast.Subscript(value=table):
+                    yield table
+                case ast.Call(func=ast.Attribute(attr="get", value=table)):
+                    yield table
+
+    def _put_by_keys(self, table: ast.Dict) -> Iterator[ast.expr]:
+        """What is put into a table by keys that are computed: `HOOKS[cls.__name__] = cls`."""
+        self.values.reads.note("attribute", KEYED)
+        for b in self.values.scopes.attributes.get(KEYED, ()):
+            if b.value is not None and isinstance(b.anchor, ast.expr):
+                if any(o.node is table and not o.path for o in self.values.origins(b.anchor)):
+                    yield b.value
+
+    def _classes(self, e: ast.expr) -> Iterator[ast.ClassDef]:
+        """The classes that an expression may be, also those that a function is handed which decorates them."""
+        for o in self.values.origins(e):
+            if isinstance(o.node, ast.ClassDef) and not o.path:
+                yield o.node
+            elif isinstance(o.node, ast.arg) and not o.path:
+                arguments = self.values.syntax.parent.get(o.node)
+                function = self.values.syntax.parent.get(arguments) if arguments is not None else None
+                if function is not None:
+                    yield from (c for c in self.values.definitions.classes() if self._decorates(function, c))
+
+    def _decorates(self, function: ast.AST, cls: ast.ClassDef) -> bool:
+        """`@register` above a class, `@register("log")` of a function that gives the decorator, `@HOOKS.register`."""
+        return any(
+            o.node is function and not o.path for d in cls.decorator_list for o in self.values.origins(d)
+        )
 
     def kept_by(self, e: ast.Attribute) -> list[ast.expr]:
         """What a checkpoint or a plain object was made with: `checkpoint.optimizer` of

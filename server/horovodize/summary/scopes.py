@@ -311,6 +311,8 @@ class Scopes:
             case ast.Subscript(slice=ast.Constant(value=str() as key)):
                 binding = Binding(kind, key, statement, target, value, path, operator=operator)
                 self._bound.attributes[item_name(key)].append(binding)
+            case ast.Subscript(value=table) if kind == "assign" and not path and isinstance(value, ast.Name):
+                self._bound.attributes[KEYED].append(Binding("put", KEYED, statement, table, value))
             case ast.Starred():
                 self._bind_target(target.value, kind, value, statement, (*path, -1))
             case ast.Tuple() | ast.List():
@@ -365,6 +367,7 @@ class Scopes:
 
 
 PUT = "[]"  # by what name that which is put into lists is among the attributes: `hooks.append(save)`
+KEYED = "[…]"  # the same for names that are put into tables by a key that is computed: `HOOKS[cls.__name__] = cls`
 
 
 def item_name(key: str) -> str:

@@ -19,8 +19,9 @@ from horovodize.summary.definitions import Definitions
 from horovodize.summary.held_values import HeldValues
 from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
+from horovodize.summary.receivers import Receivers
 from horovodize.summary.scopes import Scopes
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Syntax
+from horovodize.summary.syntax import CALLABLES, Syntax
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _BUILTINS = ("enumerate", "zip", "iter", "list", "tuple", "next", "sorted", "reversed", "min", "max")
@@ -40,9 +41,6 @@ class Origin(NamedTuple):
         return self.node if isinstance(self.node, ast.Call) and not self.path else None
 
 
-_CALLBACK, _MODEL = "tensorflow.keras.callbacks.Callback", "tensorflow.keras.Model"
-
-
 class Values:
     """Data flow of one module. `before`: a reading of the same module that knows less of who calls whom, and is what callers
     are found by."""
@@ -60,7 +58,7 @@ class Values:
             self.reads, self._find_origins, None, before._origins if before is not None else None
         )
         self._receivers: Memo[ast.expr, frozenset[object] | None] = Memo(
-            self.reads, self._find_receiver, None, before._receivers if before is not None else None
+            self.reads, Receivers(self).of, None, before._receivers if before is not None else None
         )
         self.held = HeldValues(self)
         self.attributes: Attributes = Attributes(self, before.attributes if before is not None else None)
@@ -265,47 +263,12 @@ class Values:
         known = self._receivers(e)
         return known if known is not None else frozenset([ast.unparse(e)])
 
-    def _find_receiver(self, e: ast.expr) -> frozenset[object]:
-        if isinstance(e, ast.Name):
-            function = self.scopes.lookup(e.id, e)  # also from a function within the method
-            owner = self.syntax.method_class(function)
-            if (
-                isinstance(function, FUNCTIONS)
-                and owner is not None
-                and function.args.args
-                and function.args.args[0].arg == e.id
-            ):
-                return frozenset(self.family(owner))
-        classes = [c for call in self.calls(e) if isinstance(c := self.callee(call), ast.ClassDef)]
-        classes = classes or self._models_of_callback(e)
-        if classes:
-            return frozenset(member for c in classes for member in self.family(c))
-        return self._handed(e) or self._functions(e) or frozenset([ast.unparse(e)])
-
-    def _functions(self, e: ast.expr) -> frozenset[object]:
-        """The functions that an attribute hangs on: `step.calls += 1` in a decorator's own, which others call `train`."""
-        made = [o.node for o in self.origins(e) if not o.path] if isinstance(e, ast.Name) else []
-        return frozenset(made) if made and all(isinstance(n, FUNCTIONS) for n in made) else frozenset()
-
-    def _models_of_callback(self, e: ast.expr) -> list[ast.ClassDef]:
-        """What Keras sets as `self.model` of a callback: a model of whatever class this module has."""
-        if not (isinstance(e, ast.Attribute) and e.attr == "model" and _is_self(self.syntax, e.value)):
-            return []
-        owner = self.syntax.method_class(self.syntax.function(e))
-        if owner is None or _CALLBACK not in self.ancestors(owner):
-            return []
-        return [c for c in self.definitions.classes() if _MODEL in self.ancestors(c)]
-
-    def _handed(self, e: ast.expr) -> frozenset[object]:
-        """What an object that a function is handed is an instance of, where that is the caller's `self`."""
-        bound = self.scopes.reaching(e) if isinstance(e, ast.Name) else []
-        passed = [value for b in bound if b.kind == "parameter" for value in self.passed(b)]
-        owners = [
-            self.syntax.method_class(self.syntax.function(v)) for v in passed if _is_self(self.syntax, v)
-        ]
-        if not passed or len(owners) < len(passed):
-            return frozenset()
-        return frozenset(member for c in owners if c is not None for member in self.family(c))
+    def classes_made(self, call: ast.Call) -> list[ast.ClassDef]:
+        """The classes of this module of which a call may make an object."""
+        callee = self.callee(call)
+        if callee is None:
+            return self.held.classes_in(call.func)
+        return [callee] if isinstance(callee, ast.ClassDef) else []
 
     def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
         """A class with its bases in this module."""
@@ -428,14 +391,3 @@ class Values:
                     todo.append((n.elts[path[0]], path[1:]))
                     continue
             todo += [(c, ()) for c in children(n) if not isinstance(c, ast.stmt)]
-
-
-def _is_self(syntax: Syntax, e: ast.expr) -> bool:
-    """Whether an expression is the object of the method that it stands in."""
-    function = syntax.function(e)
-    first = function.args.args[:1] if isinstance(function, FUNCTIONS) else []
-    return (
-        isinstance(e, ast.Name)
-        and any(a.arg == e.id for a in first)
-        and syntax.method_class(function) is not None
-    )
