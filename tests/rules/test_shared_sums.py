@@ -318,3 +318,92 @@ def test_a_mean_by_the_steps_of_a_rank_is_of_its_own_sum(adds: str, begun: str) 
     plan = plan_of(head + textwrap.indent(BASELINE.format(adds), "        "))
     assert SUM not in plan.text
     assert doubts(plan, "G2", "G5")
+
+
+# ---------------------------------------------------------------------- in a traced step
+
+TRACED = (
+    TF
+    + """
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)
+tokens = tf.Variable(0, dtype=tf.int64, trainable=False)
+due = 500
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    tokens.assign_add(tf.reduce_sum(tf.cast(y > 0, tf.int64)))
+    return loss
+for epoch in range(9):
+    for x, y in ds:
+        loss = step(x, y)
+"""
+)
+SHARED = f"tokens.assign_add({SUM}(tf.reduce_sum(tf.cast(y > 0, tf.int64))))"
+SAVES = "    model.save_weights('model.h5')\n"
+
+
+@pytest.mark.parametrize(
+    ("turn", "after"),
+    [
+        (f"if int(tokens) >= due:\n{SAVES}    due += 500\n", "if int(tokens) >= due and hvd.rank() == 0:"),
+        (f"if int(tokens) % 700 < 64:\n{SAVES}", "if int(tokens) % 700 < 64 * hvd.size()"),
+        (f"if tokens.numpy() % 700 < 64:\n{SAVES}", "if tokens.numpy() % 700 < 64 * hvd.size()"),
+        (
+            "opt.learning_rate.assign(0.1 * (1 - int(tokens) / 9000))\n",
+            "(0.1 * (1 - int(tokens) / 9000) * hvd.size())",
+        ),
+    ],
+)
+def test_a_variable_that_a_traced_step_adds_to(turn: str, after: str) -> None:
+    text = text_of(turn, TRACED)
+    assert SHARED in text
+    assert after in text
+
+
+@pytest.mark.parametrize("read", ["tokens", "int(tokens)", "tokens.numpy()"])
+def test_a_number_that_it_is_compared_with_alone_is_for_a_ranks_own_sum(read: str) -> None:
+    text = text_of(f"if {read} >= 9000:\n    break\n", TRACED)
+    assert SUM not in text
+    assert f"if any_rank({read} * hvd.size() >= 9000):" in text
+
+
+ADDING = "tokens.assign_add(tf.reduce_sum(tf.cast(y > 0, tf.int64)))"
+NAMED = f"""def add():
+        {ADDING}
+        return tokens
+    def wait():
+        return tokens
+    tf.cond(loss < 2.0, add, wait)"""
+
+
+@pytest.mark.parametrize(
+    "adding",
+    [
+        f"if loss < 2.0:\n        {ADDING}",
+        f"if tf.reduce_any(y > 2):\n        {ADDING}",
+        f"tf.cond(loss < 2.0, lambda: {ADDING}, lambda: tokens)",
+        NAMED,
+    ],
+)
+def test_what_a_traced_step_adds_by_its_rows_alone_is_asked_about(adding: str) -> None:
+    plan = plan_of(
+        TRACED.replace(ADDING, adding)
+        + textwrap.indent(f"if int(tokens) >= due:\n{SAVES}    due += 500\n", "        ")
+    )
+    assert SUM not in plan.text
+    assert any("this sum is of a rank's own steps" in doubt for doubt in doubts(plan, "G5"))
+
+
+def test_what_is_added_in_other_loops_too_is_no_sum_of_steps() -> None:
+    """Validation without a step: not all ranks go through the same number of batches there."""
+    head = TRACED.replace(ADDING, "count(y)").replace(
+        "@tf.function", f"@tf.function\ndef count(y):\n    {ADDING}\n@tf.function"
+    )
+    turn = textwrap.indent(f"if int(tokens) >= due:\n{SAVES}    due += 500\n", "        ")
+    assert SHARED in plan_of(head + turn).text
+    plan = plan_of(head.replace("for epoch", "for x, y in held:\n    count(y)\nfor epoch") + turn)
+    assert SUM not in plan.text

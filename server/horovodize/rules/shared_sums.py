@@ -14,6 +14,7 @@ scaled there (`sum_thresholds`), which costs nothing.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -241,6 +242,8 @@ def _can_be_shared(draft: Draft, total: Sum, divisors: Sequence[Sum], agreed: fr
     """Whether all ranks come to where a sum is added up, and nothing takes it for a rank's own."""
     if not total.is_by_step or not all(_is_reached(draft, s, total, agreed) for s, _ in total.adding):
         return False
+    if any(_is_in_branch(draft, sum_.value) for _, sum_ in total.adding):
+        return False
     keys = {key_of(draft, d.target) for d in divisors}
     for read in reads_of(draft, total.target):
         if is_index(draft.syntax, read):
@@ -261,7 +264,7 @@ def _can_be_shared(draft: Draft, total: Sum, divisors: Sequence[Sum], agreed: fr
 def _is_reached(draft: Draft, place: ast.AST, total: Sum, agreed: frozenset[ast.AST]) -> bool:
     """Whether all ranks come to a place alike, once the sum is the same on all of them: a loop may end by it. How the loops go
     around the one that takes the steps they decide together, for those steps."""
-    if draft.drive.in_traced(place) or outputs_of(draft).is_early(place):
+    if outputs_of(draft).is_early(place):
         return False
     uniform, loops = draft.facts.uniform.where(agreed), [d.loop for d in total.drivers]
     if isinstance(uniform.reach(place), Uniform):
@@ -271,6 +274,19 @@ def _is_reached(draft: Draft, place: ast.AST, total: Sum, agreed: frozenset[ast.
     tests = [t.test for t in under if not any(draft.syntax.inside(loop, t) for loop in loops)]
     tests += [t.test for node in frames for t in draft.facts.occasions.skipped_by(node, {*total.drivers})]
     return not any(True for test in tests for _ in uniform.reasons(test))
+
+
+def _is_in_branch(draft: Draft, place: ast.AST) -> bool:
+    """Whether TensorFlow may leave out what a traced function does there: it is handed the function around it, as `tf.cond`."""
+    for way in draft.drive.ways(place):
+        for inner, outer in itertools.pairwise(way):
+            if draft.drive.in_traced(outer.node) and isinstance(outer.node, ast.Call):
+                if inner.function not in draft.values.graph.runs(outer.node):
+                    return True
+        traced = [frame.node for frame in way if draft.drive.in_traced(frame.node)]
+        if any(isinstance(a, ast.Lambda) for node in traced for a in draft.syntax.ancestors(node)):
+            return True
+    return False
 
 
 def _may_be_number_of_steps(draft: Draft, e: ast.expr) -> bool:
@@ -288,10 +304,12 @@ def _counts_steps(draft: Draft, e: ast.expr) -> bool:
 
 def _window(draft: Draft, read: ast.expr) -> tuple[ast.Compare, ast.expr] | None:
     """`tokens % 2000 < n` and `n` of a read of `tokens` in it."""
-    modulo = draft.syntax.parent[read]
+    modulo = next((a for a in draft.syntax.ancestors(read) if isinstance(a, (ast.BinOp, ast.stmt))), read)
     test = draft.syntax.parent[modulo]
-    is_one = isinstance(modulo, ast.BinOp) and isinstance(modulo.op, ast.Mod) and modulo.left is read
-    if not is_one or not isinstance(test, ast.Compare) or test.left is not modulo:
+    is_modulo = isinstance(modulo, ast.BinOp) and isinstance(modulo.op, ast.Mod)
+    if not isinstance(modulo, ast.BinOp) or not is_modulo or unconverted(modulo.left) is not read:
+        return None
+    if not isinstance(test, ast.Compare) or test.left is not modulo:
         return None
     return test, test.comparators[0]
 

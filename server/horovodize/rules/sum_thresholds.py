@@ -223,10 +223,17 @@ def _is_kept(draft: Draft, e: ast.expr, divided: list[Driver]) -> bool:
     method = adding.pop() if len(adding) == 1 else ""
     calls = [c for c in draft.sites.method_calls(method) if _is_of(draft, c.func, made)] if method else []
     for call in calls:
-        around = [d for d in divided if draft.syntax.inside(call, d.loop)]
+        around = [d for d in divided if draft.syntax.inside(call, d.loop)] or _stepping(draft, call, divided)
         if not around or not call.args or not _is_of_a_step(draft, call.args[0], call, around[0]):
             return False
     return bool(calls)
+
+
+def _stepping(draft: Draft, call: ast.Call, divided: list[Driver]) -> list[Driver]:
+    """The divided loops with each of whose steps a function does something: `total.assign_add(loss)` in `train_step`."""
+    at = draft.facts.occasions.counted_at(call)
+    with_steps = at is not None and not at[1] and at[0] <= {*divided} and counted.is_by_step(draft, call)
+    return list(at[0]) if at is not None and with_steps else []
 
 
 def _is_of(draft: Draft, method: ast.expr, made: set[ast.AST]) -> bool:
