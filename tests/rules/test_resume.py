@@ -675,6 +675,10 @@ class State:
 {more}
 state = State()
 """
+_LOADED, _MADE = (
+    "    def load(self, saved):\n        ",
+    "    @classmethod\n    def made(cls, saved):\n        ",
+)
 
 
 @pytest.mark.parametrize(
@@ -687,9 +691,33 @@ state = State()
         ("", "", "state = pickle.load(f)", True),
         ("", "", "state = pickle.loads(f.read())", True),
         ("", "", "state = types.SimpleNamespace(**json.load(f))", True),
+        ("", "", "for k, v in json.load(f).items(): setattr(state, k, v)", True),
+        ("", f"{_LOADED}for k, v in saved.items(): setattr(self, k, v)", "state.load(json.load(f))", True),
+        (
+            "",
+            f"{_MADE}state = cls(); state.n = saved['n']; return state",
+            "state = State.made(json.load(f))",
+            True,
+        ),
+        (
+            "",
+            f"{_MADE}state = cls(); state.n, _ = saved; return state",
+            "state = State.made(json.load(f))",
+            True,
+        ),
+        ("@dataclasses.dataclass", f"{_MADE}return cls(**saved)", "state = State.made(json.load(f))", True),
         # near misses: something else is read
         ("", "    def __init__(self, name=''): self.name = name", "state = State(**json.load(f))", False),
         ("", "", "vars(opt).update(json.load(f))", False),
+        ("", "", "for k, v in json.load(f).items(): setattr(opt, k, v)", False),
+        ("", "", "setattr(state, 'best', json.load(f))", False),
+        ("", "", "for k, v in vars(opt).items(): setattr(state, k, v)", False),
+        (
+            "",
+            f"{_MADE}other = dict(); other['n'] = saved['n']; return cls()",
+            "state = State.made(json.load(f))",
+            False,
+        ),
         ("", "", "seen.update(json.load(f))", False),
         ("", "", "state.best = pickle.load(f)", False),
         ("", "", "other = pickle.load(f)", False),

@@ -1,6 +1,6 @@
 """What gives an object attributes by names that stand nowhere: `State(**saved)` of a data class, `self.__dict__.update(saved)`,
-`vars(state).update(saved)`, `SimpleNamespace(**saved)`; and objects that are read as a whole: `state = pickle.load(file)`. Any
-of their attributes may come from there."""
+`vars(state).update(saved)`, `setattr(self, name, value)`, `SimpleNamespace(**saved)`; and objects that are read as a whole:
+`state = pickle.load(file)`. Any of their attributes may come from there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
     """What the attributes of an object may come from."""
     values = module.values
     for call in values.calls(e):
-        made = values.callee(call) or _own_class(module, call)
+        made = values.callee(call)
         if isinstance(made, ast.ClassDef) and not _takes_apart(module, made):
             yield from (k.value for k in call.keywords if k.arg is None)
         elif module.names.of(call.func) in _PLAIN_OBJECTS:
@@ -29,17 +29,11 @@ def given_whole(module: Module, e: ast.expr) -> Iterator[ast.expr]:
         held = whose_attributes(call)
         if held is not None and values.receiver(held) & values.receiver(e):
             yield from (*call.args, *(k.value for k in call.keywords))
-
-
-def _own_class(module: Module, call: ast.Call) -> ast.ClassDef | None:
-    """The class that `cls(**saved)` makes an object of in a class method of it."""
-    function = module.syntax.function(call)
-    if not isinstance(function, ast.FunctionDef) or not isinstance(call.func, ast.Name):
-        return None
-    of_class = any(isinstance(d, ast.Name) and d.id == "classmethod" for d in function.decorator_list)
-    first = [*function.args.posonlyargs, *function.args.args][:1]
-    is_first = of_class and bool(first) and first[0].arg == call.func.id
-    return module.syntax.method_class(function) if is_first else None
+    for call in module.calls_called("setattr"):
+        match call.args:
+            case [held, name, value] if not isinstance(name, ast.Constant):
+                if values.receiver(held) & values.receiver(e):
+                    yield value
 
 
 def _takes_apart(module: Module, made: ast.ClassDef) -> bool:

@@ -89,7 +89,7 @@ class CallGraph:
     def _find_callee(self, call: ast.Call) -> Callee | None:
         f = call.func
         if isinstance(f, ast.Name):
-            return self._among(self.values.origins(f)) or self._of_object(f)
+            return self._among(self.values.origins(f)) or self._own_class(f) or self._of_object(f)
         if isinstance(f, ast.Attribute):
             if self.scopes.links.module(f.value) is not None:
                 return self._among(self.values.origins(f))
@@ -106,6 +106,16 @@ class CallGraph:
             if isinstance(o.node, (*CALLABLES, ast.ClassDef)) and not o.path:
                 return o.node
         return None
+
+    def _own_class(self, f: ast.Name) -> ast.ClassDef | None:
+        """The class that a class method makes an object of: `state = cls()`."""
+        method = self.scopes.lookup(f.id, f)
+        owner = self.syntax.method_class(method)
+        first = method.args.args[:1] if isinstance(method, FUNCTIONS) else []
+        is_own = isinstance(method, FUNCTIONS) and any(
+            isinstance(d, ast.Name) and d.id == "classmethod" for d in method.decorator_list
+        )
+        return owner if is_own and [a.arg for a in first] == [f.id] else None
 
     def _of_object(self, f: ast.Name | ast.Attribute) -> Function | None:
         """What the call of an object runs: `sampler()` of `sampler = Sampler()`."""
