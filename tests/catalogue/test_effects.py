@@ -80,6 +80,7 @@ def test_does_not_write(name: str) -> None:
 
 def test_methods_that_write() -> None:
     assert {"save_weights", "savefig", "to_csv"} <= set(writer_methods)
+    assert {"save_pretrained", "save_to_preset", "save_lora_weights", "write_out"} <= set(writer_methods)
     # Of too many things to be told by the name alone.
     assert not {"save", "write", "fit", "append", "summary"} & set(writer_methods)
 
