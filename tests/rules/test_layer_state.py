@@ -173,3 +173,131 @@ def test_state_that_a_loop_of_ones_own_trains_with(body: str, asks: bool) -> Non
     plan = plan_of(code[: code.index("model.compile")] + LOOP)
     found = [c for c in changes(plan, "G2") if c.what == "Keep what layers set by rows the same on all ranks"]
     assert [not c.sure for c in found] == [True] * asks
+
+
+# ---------------------------------------------------------------------- losses
+
+
+LOSS = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load('x.npy'), np.load('y.npy')
+class Center(tf.keras.losses.Loss):
+    def __init__(self):
+        super().__init__()
+        self.centers = tf.Variable(tf.zeros((10, 4)), trainable=False)
+    def call(self, labels, features):
+        labels = tf.cast(tf.reshape(labels, [-1]), tf.int32)
+        found = tf.gather(self.centers, labels)
+        {}
+        return tf.reduce_mean(tf.square(features - {}), axis=-1)
+model = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+model.compile('adam', Center())
+model.fit(x, y, batch_size=10, epochs=30)
+"""
+MOVED = "self.centers.scatter_sub(tf.IndexedSlices(0.5 * (found - features), labels))"
+FUNCTION = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load('x.npy'), np.load('y.npy')
+{}
+model = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+model.compile('adam', loss={})
+model.fit(x, y, batch_size=10, epochs=30)
+"""
+MEAN = """\
+mean = tf.Variable(tf.zeros((4,)), trainable=False)
+def away(labels, features):
+    mean.assign(0.9 * mean + 0.1 * tf.reduce_mean(features, 0))
+    return tf.reduce_mean(tf.square(features - {}), axis=-1)
+"""
+
+
+def asked_of(text: str) -> list[str]:
+    plan = plan_of(text)
+    assert SENT not in plan.text  # a loss's state is none of the model's
+    found = [c for c in changes(plan, "K3") if c.what == "Keep what layers set by rows the same on all ranks"]
+    assert all(not c.sure for c in found)
+    return [plan.document.text[c.span.start : c.span.end] for c in found]
+
+
+@pytest.mark.parametrize(
+    ("moved", "used", "asks"),
+    [
+        (MOVED, "found", True),
+        ("self.centers.assign(self.centers * 0.9 + 0.1 * tf.reduce_mean(features, 0))", "found", True),
+        ("self.centers.assign(self.centers * 0.9)", "found", False),  # by no rows
+        (MOVED, "1.0", False),  # looked at only
+        ("pass", "found", False),
+    ],
+)
+def test_state_of_a_loss_that_its_rows_set(moved: str, used: str, asks: bool) -> None:
+    assert asked_of(LOSS.format(moved, used)) == [moved] * asks
+
+
+@pytest.mark.parametrize(
+    ("code", "loss", "asks"),
+    [
+        (MEAN.format("mean"), "away", True),
+        (MEAN.format("mean"), "['mse', away]", True),
+        (MEAN.format("mean"), "{'a': away}", True),
+        (MEAN.format("labels"), "away", False),  # looked at only
+        (MEAN.format("mean"), "'mse'", False),  # no model is trained with it
+    ],
+)
+def test_state_of_a_function_that_models_are_compiled_with(code: str, loss: str, asks: bool) -> None:
+    said = ["mean.assign(0.9 * mean + 0.1 * tf.reduce_mean(features, 0))"] * asks
+    assert asked_of(FUNCTION.format(code, loss)) == said
+
+
+BESIDE = """\
+import numpy as np
+import tensorflow as tf
+x, y = np.load('x.npy'), np.load('y.npy')
+class Own(tf.keras.layers.Layer):
+    def build(self, shape):
+        self.mean = self.add_weight(name='mean', shape=(4,), trainable=False)
+    def call(self, x):
+        return x - {used}
+    def update(self, rows):
+        self.mean.assign(0.9 * self.mean + 0.1 * {by})
+body, own = tf.keras.layers.Dense(4), Own()
+{model}
+model.compile('adam', 'mse')
+for epoch in range(10):
+    for i in range(100):
+        rows = x[i * 10:(i + 1) * 10]
+        model.train_on_batch(rows, y[i * 10:(i + 1) * 10])
+        {update}
+"""
+SEQUENTIAL = "model = tf.keras.Sequential([body, own, tf.keras.layers.Dense(1)])"
+FUNCTIONAL = "i = tf.keras.Input((4,))\nmodel = tf.keras.Model(i, tf.keras.layers.Dense(1)(own(body(i))))"
+ROWS = "tf.reduce_mean(rows, 0)"
+
+
+@pytest.mark.parametrize(
+    ("model", "used", "by", "update", "asks"),
+    [
+        (SEQUENTIAL, "self.mean", ROWS, "own.update(body(rows))", True),
+        (FUNCTIONAL, "self.mean", ROWS, "own.update(body(rows))", True),
+        (SEQUENTIAL, "1.0", ROWS, "own.update(body(rows))", False),  # training computes with none of it
+        (SEQUENTIAL, "self.mean", "0.5", "own.update(body(rows))", False),  # by no rows
+        (SEQUENTIAL, "self.mean", ROWS, "own.update(x)", False),  # by those that all ranks have
+        (SEQUENTIAL, "self.mean", ROWS, "pass", False),
+        (
+            "model = tf.keras.Sequential([body, tf.keras.layers.Dense(1)])",
+            "self.mean",
+            ROWS,
+            "own.update(rows)",
+            False,
+        ),
+    ],
+)
+def test_state_of_a_layer_that_a_loop_sets_beside_its_steps(
+    model: str, used: str, by: str, update: str, asks: bool
+) -> None:
+    plan = plan_of(BESIDE.format(model=model, used=used, by=by, update=update))
+    found = [
+        c for c in changes(plan, "G2") if c.what == "Keep what the loss is made with the same on all ranks"
+    ]
+    assert [c.sure for c in found] == [False] * asks

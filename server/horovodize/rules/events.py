@@ -38,7 +38,8 @@ Leaves alone   What is counted in epochs. Loops that are not divided. A look at 
                as many rows fill it on each rank. It is said.
 Asks           Where training waits until a memory is filled: its size, or the bound of `len(memory) > 500`, is divided if that
                can be done; a rank must not draw more rows at once than it then holds. Where `Dataset.map` counts the
-               elements of one rank, and changes them by their number.
+               elements of one rank, and changes them by their number. Where a layer or a loss counts the batches of
+               validation, too, all of which each rank sees.
 Source         Beyond the seed.
 """
 
@@ -56,6 +57,7 @@ from horovodize.rules import (
     capacities,
     countdowns,
     counted,
+    counted_validations,
     crossings,
     epoch_counts,
     epochs_of_steps,
@@ -150,6 +152,7 @@ def apply(draft: Draft) -> None:
     sum_thresholds.apply(draft)
     steps_taken_back.ask(draft)
     hidden_counts.ask(draft)
+    counted_validations.ask(draft)
     restored_iterations.tell_compared(draft)
     uncounted.ask(draft, epochs)
 

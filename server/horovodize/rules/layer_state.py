@@ -1,5 +1,5 @@
-"""State that layers of the user's own keep by the rows they see: the codebook of a quantizer, a running mean. Part of K3
-and G2.
+"""State that layers and losses of the user's own keep by the rows they see: the codebook of a quantizer, the centres of a
+center loss, a running mean. Part of K3 and G2.
 
     def call(self, x, training=None):
         if training:
@@ -13,18 +13,25 @@ training computes with is asked about.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from horovodize.rules import drifting
 from horovodize.rules.draft import Draft
+from horovodize.rules.target_networks import FILLS, MOVES
 from horovodize.source.nodes import walk
 from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments
 
 _LAYER = "tensorflow.keras.layers.Layer"
-_STEPS = ("call", "train_step")  # what `fit` runs of a layer or model, under names of Keras
+_KEEPERS = {_LAYER, "tensorflow.keras.losses.Loss"}
+_STEPS = (
+    "call",
+    "__call__",
+    "train_step",
+)  # what `fit` runs of a layer, a loss or a model, under names of Keras
 _ASSIGNS = ("assign", "assign_add", "assign_sub")
+_IN_PARTS = (*FILLS, *MOVES)  # `self.centers.scatter_sub(changes)`
 _MADE = ("add_weight", "add_variable", "Variable", "variable", "get_variable")
 # Functions that set a variable, which they take first, to or by what comes next.
 _SETTING = {
@@ -38,6 +45,7 @@ _SETTING = {
     "tensorflow.python.training.moving_averages.assign_moving_average",
 }
 _SIZES = ("shape", "get_shape", "int_shape", "size", "rank", "ndim", "len")
+_GIVING = ("call", "__call__")
 _LOSSES = ("add_loss", "gradient", "minimize")
 _REDUCTIONS = ("allreduce", "grouped_allreduce", "allgather", "broadcast")
 _FAR = 600
@@ -50,7 +58,7 @@ _DRIFTS = (
 )
 
 
-class _Set(NamedTuple):
+class Set(NamedTuple):
     """Where a layer sets its state: what it sets, as it is written; what to, or what a function makes that of; the call."""
 
     kept: str
@@ -59,8 +67,9 @@ class _Set(NamedTuple):
 
 
 def keeps(draft: Draft) -> bool:
-    """Whether a layer of the user's own sets state by the rows it sees."""
-    return any(found for _, found in _layers(draft))
+    """Whether a layer of the user's own sets state by the rows it sees: a model's own, which a loss is none of."""
+    owners = (draft.syntax.method_class(method) for methods, _ in _layers(draft) for method in methods[:1])
+    return any(owner is not None and _LAYER in draft.values.ancestors(owner) for owner in owners)
 
 
 def apply(draft: Draft, rule: str = "K3") -> None:
@@ -68,31 +77,59 @@ def apply(draft: Draft, rule: str = "K3") -> None:
     for methods, found in _layers(draft):
         owners = {draft.syntax.method_class(method) for method in methods}
         runs = [methods, *(_run_by_a_step(draft, owner) for owner in owners if owner is not None)]
-        wanted = {kept for run in runs for kept in _read_in_training(draft, run)}
+        wanted = {kept for run in runs for kept in read_in_training(draft, run)}
         for one in found:
             in_step = drifting.is_in_train_step(draft, one.call)  # K7 averages it, or asks
-            if one.kept in wanted and not in_step and draft.once("drifts", one.call):
+            if one.kept not in wanted or in_step or _is_asked(draft, one.call):
+                continue
+            if draft.once("drifts", one.call):
                 draft.ask(rule, one.call, _WHAT, _WHY, _DRIFTS)
 
 
+def _is_asked(draft: Draft, call: ast.Call) -> bool:
+    """Whether `memories` has asked about what a call fills in."""
+    in_parts = isinstance(call.func, ast.Attribute) and call.func.attr in _IN_PARTS
+    return in_parts and not draft.once("memory", draft.syntax.statement(call))
+
+
 @once
-def _layers(draft: Draft) -> list[tuple[list[Function], list[_Set]]]:
-    """(the methods that a step runs, where they set state by rows) of each layer that does."""
-    layers: list[tuple[list[Function], list[_Set]]] = []
-    for cls in draft.syntax.classes:
-        if not _is_layer(draft, cls):
-            continue
-        methods = _run_by_a_step(draft, cls)
-        found = [one for method in methods for one in _sets(draft, method) if _is_own(draft, methods, one.by)]
+def _layers(draft: Draft) -> list[tuple[list[Function], list[Set]]]:
+    """(the methods that a step runs, where they set state by rows) of each layer or loss that does."""
+    layers: list[tuple[list[Function], list[Set]]] = []
+    for methods in run_by_steps(draft):
+        found = [one for method in methods for one in sets(draft, method) if set_by_rows(draft, methods, one)]
         if found:
             layers.append((methods, found))
     return layers
 
 
-def _run_by_a_step(draft: Draft, cls: ast.ClassDef) -> list[Function]:
+def run_by_steps(draft: Draft, names: Sequence[str] = _STEPS) -> Iterator[list[Function]]:
+    """The methods that a step runs of each layer and loss; names: those that Keras runs."""
+    yield from (_run_by_a_step(draft, cls, names) for cls in draft.syntax.classes if _is_layer(draft, cls))
+    yield from ([function] for function in _loss_functions(draft))
+
+
+def _loss_functions(draft: Draft) -> Iterator[Function]:
+    """The functions of this file that models are compiled with as losses: `loss=center_loss`, `loss={"a": mse, "b": own}`."""
+    seen = set[ast.AST]()
+    for site in draft.sites.compiles:
+        match argument(site.call, "loss", 1):
+            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
+                pass
+            case None:
+                parts = []
+            case loss:
+                parts = [loss]
+        for made in (o.node for part in parts for o in draft.values.origins(part) if not o.path):
+            if isinstance(made, FUNCTIONS) and made not in seen:
+                seen.add(made)
+                yield made
+
+
+def _run_by_a_step(draft: Draft, cls: ast.ClassDef, names: Sequence[str] = _STEPS) -> list[Function]:
     """`call`, and the methods that it calls of its object, or of the layers that this holds."""
     own = {s.name: s for s in cls.body if isinstance(s, FUNCTIONS)}
-    found = [own[name] for name in _STEPS if name in own]
+    found = [own[name] for name in names if name in own]
     for method in found:  # grows
         for n in walk(method):
             if not isinstance(n, ast.Call) or not isinstance(n.func, ast.Attribute):
@@ -106,12 +143,12 @@ def _run_by_a_step(draft: Draft, cls: ast.ClassDef) -> list[Function]:
 
 
 def _is_layer(draft: Draft, cls: ast.ClassDef) -> bool:
-    """Metrics are layers to Keras, too, but training computes with none."""
+    """Whether a class is a layer or a loss. Metrics are layers to Keras, too, but training computes with none."""
     bases = draft.values.ancestors(cls)
-    return _LAYER in bases and not any(".metrics." in base for base in bases)
+    return not _KEEPERS.isdisjoint(bases) and not any(".metrics." in base for base in bases)
 
 
-def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
+def sets(draft: Draft, method: Function) -> Iterator[Set]:
     calls = [n for n in walk(method) if isinstance(n, ast.Call)]
     yield from _updates(draft, calls)
     for call in calls:
@@ -121,14 +158,16 @@ def _sets(draft: Draft, method: Function) -> Iterator[_Set]:
         elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSIGNS:
             given = argument(call, "delta" if "_" in call.func.attr else "value", 0)
             held, by = call.func.value, [given] if given is not None else []
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in _IN_PARTS:
+            held, by = call.func.value, arguments(call)
         else:
             held = next((e for i, e in enumerate(call.args) if _is_set_by(draft, call, i)), None)
             by = [e for e in call.args if e is not held]
-        if isinstance(held, ast.Attribute) and _is_variable(draft, held):
-            yield _Set(ast.unparse(held), by, call)
+        if isinstance(held, (ast.Attribute, ast.Name)) and _is_variable(draft, held):
+            yield Set(ast.unparse(held), by, call)
 
 
-def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[_Set]:
+def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[Set]:
     """`self.add_update([(self.k, new)])`, the pairs of old Keras."""
     for call in calls:
         if draft.names.last(call.func) != "add_update" or not call.args:
@@ -139,7 +178,7 @@ def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[_Set]:
         for pair in (n for n in draft.values.depends(given, _FAR) if isinstance(n, ast.Tuple)):
             held = pair.elts[0] if len(pair.elts) == 2 else None
             if isinstance(held, ast.Attribute) and _is_variable(draft, held):
-                yield _Set(ast.unparse(held), [pair.elts[1]], call)
+                yield Set(ast.unparse(held), [pair.elts[1]], call)
 
 
 def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:
@@ -153,15 +192,19 @@ def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:
     return index < len(name) and any(ast.unparse(m.value) == name[index] for m in methods)
 
 
-def _is_variable(draft: Draft, held: ast.Attribute) -> bool:
-    """Whether an attribute is a weight that the layer makes itself: not its optimizer's rate, nor a metric."""
-    made = [b.value for b in draft.values.attribute_bindings(held)]
+def _is_variable(draft: Draft, held: ast.Attribute | ast.Name) -> bool:
+    """Whether an attribute is a weight that the layer makes itself: not its optimizer's rate, nor a metric; or whether a name
+    stands for a variable."""
+    if isinstance(held, ast.Name):
+        made: list[ast.expr | None] = [o.call for o in draft.values.origins(held) if not o.path]
+    else:
+        made = [b.value for b in draft.values.attribute_bindings(held)]
     return any(isinstance(m, ast.Call) and draft.names.last(m.func) in _MADE for m in made)
 
 
-def _is_own(draft: Draft, methods: list[Function], by: list[ast.expr]) -> bool:
-    """Whether values are computed from the rows that a step gives a layer, and not averaged over ranks."""
-    found = list(draft.values.depends(by, _FAR))
+def set_by_rows(draft: Draft, methods: list[Function], one: Set) -> bool:
+    """Whether state is computed from the rows that a step gives a layer, and not averaged over ranks."""
+    found = list(draft.values.depends(one.by, _FAR))
     if any(isinstance(n, ast.Call) and draft.names.last(n.func) in _REDUCTIONS for n in found):
         return False
     return any(isinstance(n, ast.Name) and _is_rows(draft, methods, n) for n in found)
@@ -172,7 +215,8 @@ def _is_rows(draft: Draft, methods: list[Function], name: ast.Name) -> bool:
     function = draft.syntax.function(name)
     if not isinstance(function, FUNCTIONS) or function not in methods or name.id in ("training", "mask"):
         return False
-    given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1:]
+    given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    given = given[1:] if draft.syntax.method_class(function) is not None else given
     if name.id not in given or not any(b.kind == "parameter" for b in draft.module.scopes.reaching(name)):
         return False
     around = draft.syntax.parent[name]
@@ -182,26 +226,29 @@ def _is_rows(draft: Draft, methods: list[Function], name: ast.Name) -> bool:
 
 
 def _attributes(draft: Draft, by: list[ast.expr]) -> set[str]:
-    return {ast.unparse(n) for n in draft.values.depends(by, _FAR) if isinstance(n, ast.Attribute)}
+    return {
+        ast.unparse(n) for n in draft.values.depends(by, _FAR) if isinstance(n, (ast.Attribute, ast.Name))
+    }
 
 
-def _read_in_training(draft: Draft, methods: list[Function]) -> set[str]:
+def read_in_training(draft: Draft, methods: list[Function]) -> set[str]:
     """The attributes, as they are written, that a step computes outputs, losses and gradients from in training."""
     given: list[ast.AST] = []
     for n in (n for method in methods for n in walk(method)):
         if isinstance(n, ast.Return) and n.value is not None:
             function = draft.syntax.function(n)
-            if isinstance(function, FUNCTIONS) and function.name == "call":
+            own = isinstance(function, FUNCTIONS) and draft.syntax.method_class(function) is not None
+            if isinstance(function, FUNCTIONS) and (function.name in _GIVING or not own):
                 given.append(n.value)
         elif isinstance(n, ast.Call) and draft.names.last(n.func) in _LOSSES:
             given += arguments(n)
     wanted = [n for n in given if not _is_outside_of_training(draft, n)]
-    found = [n for n in draft.values.depends(wanted, _FAR) if isinstance(n, ast.Attribute)]
+    found = [n for n in draft.values.depends(wanted, _FAR) if isinstance(n, (ast.Attribute, ast.Name))]
     read = {ast.unparse(n) for n in found if not _is_outside_of_training(draft, n)}
     before = set[str]()
     while read != before:  # what is set from what is set
         before = set(read)
-        for one in (one for method in methods for one in _sets(draft, method)):
+        for one in (one for method in methods for one in sets(draft, method)):
             if one.kept in read:
                 read |= _attributes(draft, one.by)
     return read

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.kept import first_value
+from horovodize.facts.own_layers import methods_called
 from horovodize.facts.sources import Source
 from horovodize.rules import means, number_settings, steering_decisions
 from horovodize.rules.any_rank_test import differing
@@ -31,7 +32,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting
 from horovodize.rules.target_networks import losses_of, made_of
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position
+from horovodize.summary.syntax import FUNCTIONS, Function, Loop, argument, position
 
 WHAT = "Keep what the loss is made with the same on all ranks"
 WHY = "Ranks whose losses are made with other numbers train for other aims."
@@ -43,6 +44,7 @@ AVERAGED = "each rank sets this by its own rows, and later losses are made with 
 VARIABLE_OF_BACKEND = "tensorflow.keras.backend.variable"
 _VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", VARIABLE_OF_BACKEND)
 _SETTING = ("assign", "assign_add", "assign_sub", "load")
+_MODELS = ("tensorflow.keras.Sequential", "tensorflow.keras.Model")
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -191,7 +193,7 @@ def made_by(draft: Draft, nodes: Iterable[ast.AST]) -> set[ast.AST]:
 
 def used_in_losses(draft: Draft) -> set[ast.AST]:
     """What the losses are made of, what layers of this file compute included."""
-    found, todo = set[ast.AST](), [*losses_of(draft), *_given_to_keras(draft)]
+    found, todo = set[ast.AST](), [*losses_of(draft), *_given_to_keras(draft), *_given_by_keras(draft)]
     while todo and len(found) < _FAR:
         new = [n for n in draft.values.depends(todo) if n not in found]
         found.update(new)
@@ -216,10 +218,21 @@ def _given_to_keras(draft: Draft) -> Iterator[ast.expr]:
             yield from (e for e in given if e is not None)
 
 
-def _layers(draft: Draft, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The methods that calling an object of this file runs: `augment(x)`."""
+def _given_by_keras(draft: Draft) -> Iterator[ast.expr]:
+    """What layers of this file give within the models that such steps train."""
+    for model in {
+        ast.unparse(f.model): f.model for f in draft.sites.fits if f.method == "train_on_batch"
+    }.values():
+        for method in methods_called(draft.module, model):
+            yield from draft.values.returned(method)
+
+
+def _layers(draft: Draft, call: ast.Call) -> Iterator[Function]:
+    """The methods that calling an object of this file runs, or one of Keras' made of layers of this file: `augment(x)`."""
     if isinstance(call.func, (ast.Name, ast.Attribute)):
         for made in draft.values.calls(call.func):
+            if draft.names.of(made.func) in _MODELS:
+                yield from methods_called(draft.module, made)
             cls = draft.values.callee(made)
             for owner in draft.values.family(cls) if isinstance(cls, ast.ClassDef) else ():
                 yield from (
