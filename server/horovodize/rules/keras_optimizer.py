@@ -26,6 +26,7 @@ import os.path
 from horovodize import catalogue
 from horovodize.rules import keras_session, strong
 from horovodize.rules.asked_models import is_of_callback, is_only_asked
+from horovodize.rules.copied_optimizers import Copied, copied
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import (
     Trained,
@@ -250,10 +251,9 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         if grown and _is_unpacked(draft, fit):
             draft.ask("K1", fit.call, _SCALE, _WHY_SCALE, _UNSCALED)
         return
-    lines = [
-        *([f"{model}.optimizer.learning_rate = {model}.optimizer.learning_rate{grown}"] if grown else []),
-        f"{model}.optimizer = {keras_wrapper(draft)}({model}.optimizer)",
-    ]
+    rate = f"{model}.optimizer.learning_rate"
+    lines = [f"{rate} = {rate}{grown}"] if grown else []
+    lines.append(f"{model}.optimizer = {keras_wrapper(draft)}({model}.optimizer)")
     if _may_run_again(draft, fit):
         once = draft.quoted("is_distributed")
         lines = [*lines, f"{model}.optimizer.is_distributed = True"]
@@ -292,7 +292,8 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
     for trained in origins:
         for code in _ABOUT_ORIGINS:
             draft.answer(code, trained.origin)
-    if not draft.once("wrapped", used_at):
+    of_another = copied(draft, origins[0]) if len(origins) == 1 else None
+    if not draft.once("wrapped", used_at) or of_another is Copied.WRAPPER:
         return
     statement = draft.syntax.statement(used_at)
     keras = _keras(draft)
@@ -303,14 +304,13 @@ def _wrap_where_used(draft: Draft, origins: list[Trained], doubt: str, in_wrappe
             "HVD105", used_at, "where this optimizer comes from can't be followed; make it here by name"
         )
         return
-    name, grown = draft.same_name("optimizer"), strong.factor(draft, used_at)
+    name, doubt = draft.same_name("optimizer"), doubt if of_another is None else ""
+    grown = strong.factor(draft, used_at) if of_another is None else ""
     scaling = [f"{name}.learning_rate = {name}.learning_rate{grown}"] if grown else []
     opening, closing, lines = f"{keras}.optimizers.get(", ")", scaling
     if in_wrapper and draft.keras_3:
         lines = [*scaling, f"{name} = {keras_wrapper(draft)}({name})"]
-    elif (
-        in_wrapper
-    ):  # Horovod makes a new one: scaled before, one that two models share would be scaled twice
+    elif in_wrapper:  # Horovod makes a new one: scaled before, one that two models share would be twice
         opening, closing = f"{keras_wrapper(draft)}({opening}", "))"
     draft.change(
         "K2" if not doubt else "K1",

@@ -50,6 +50,7 @@ from horovodize.rules import (
     unseen_rates,
     written_rates,
 )
+from horovodize.rules.copied_optimizers import copied
 from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import Trained, rate_argument, trained_optimizers
@@ -155,6 +156,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         return
     name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)
     rate = rate_argument(call, name)
+    if rate is None and copied(draft, trained) is not None:
+        return
     if rate is None:
         default = draft.default_rate(name) if name else None
         if any(k.arg is None for k in call.keywords) or default is None:
@@ -314,6 +317,10 @@ def _scale_unseen(draft: Draft, trained: Trained) -> None:
     asks whether that is all), else the optimizer's, once it is made."""
     call = trained.origin
     if not isinstance(call, ast.Call) or draft.values.callee(call) is not None:
+        return
+    if copied(draft, trained) is not None:  # with the rate of one that is scaled
+        for code in ("HVD103", "HVD105", "HVD107"):
+            draft.answer(code, call)
         return
     place = _made_for(draft, trained.used_at) or call
     if not draft.decide(place, Scaled("C5")):
