@@ -15,6 +15,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from horovodize.facts.row_choices import choosing_tests
 from horovodize.facts.row_counts import is_index, is_shown
 from horovodize.source.nodes import names_in, names_set, walk
 from horovodize.summary.augmented import added
@@ -272,20 +273,8 @@ class _Reading:
     def _choosing(self, roots: set[ast.AST]) -> list[ast.AST]:
         """Tests that say by which of two the rows of a turn are selected, in arms that do nothing else: `if i == last: rows =
         x[i * 32 :]`. A rank's own number says so of its own rows. Not where rows stay for later turns."""
-        found = list[ast.AST]()
-        for n in self.body:
-            if not isinstance(n, ast.If) or not self.variables.mentions(n.test, self.derived):
-                continue
-            arms = [n.body, n.orelse] if n.orelse else [n.body]
-            if not all(isinstance(s, ast.Assign) and roots & {*walk(s)} for arm in arms for s in arm):
-                continue
-            if not n.orelse:
-                block = self.syntax.block(n)
-                arms.append([s for s in block[: block.index(n)] if isinstance(s, ast.Assign)])
-            first, other = ({name for s in arm for name in _set_by(s)} for arm in arms)
-            if first == other or (not n.orelse and first <= other):
-                found.append(n.test)
-        return found
+        tests = [t for n in self.body if isinstance(n, ast.If) for t in choosing_tests(self.syntax, n, roots)]
+        return [t for t in tests if self.variables.mentions(t, self.derived)]
 
     def _picking_rows(self) -> list[ast.AST]:
         """Tests that pick the rows of a turn, `x = a if i % 2 else b`: a rank's own number does. Not where something is
@@ -363,11 +352,6 @@ def numbers_in(e: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
                 yield from numbers_in(part)
         case _:
             return
-
-
-def _set_by(statement: ast.stmt) -> set[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return {name for target in targets for name in names_set(target)}
 
 
 def _is_of_numbers(call: ast.Call) -> bool:
