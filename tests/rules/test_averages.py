@@ -48,6 +48,25 @@ def test_ranges_over_examples() -> None:
     )
 
 
+@pytest.mark.parametrize("rows", ["len(b)", "b.shape[0]"])
+def test_the_length_of_another_array_that_rows_are_selected_of(rows: str) -> None:
+    check(
+        TAPE,
+        f"hits = 0\nfor i in range(0, len(a), 32):\n    hits += step(a[i : i + 32], b[i : i + 32])\nhits = hits / {rows}\n",
+        "hits = 0\nfor i in shard(range(0, len(a), 32)):\n    hits += step(a[i : i + 32], b[i : i + 32])\n"
+        f"hits = hits / {N(rows)}\n",
+    )
+
+
+def test_the_length_of_what_the_loop_selects_nothing_of_stays() -> None:
+    """Near miss: `c` has rows of its own."""
+    after = plan_of(
+        TAPE
+        + "hits = 0\nfor i in range(0, len(a), 32):\n    hits += step(a[i : i + 32], b[i : i + 32])\nprint(hits / len(c))\n"
+    ).text
+    assert "hits / len(c)" in after
+
+
 @pytest.mark.parametrize("sum_", ["total = total + step(x, y)", "total = step(x, y) + total"])
 def test_sums_that_are_spelt_out(sum_: str) -> None:
     check(

@@ -5,8 +5,8 @@
     else:
         rows = x[i * 32 : (i + 1) * 32]
 
-The last batch goes to the end. A rank selects by a number of its own, so the test must ask that number, too: asked of the number
-that all ranks share, it would let a rank that is before the end take everything up to the end.
+The last batch goes to the end. A rank selects by a number of its own, so the test must ask that number, too: asked of the
+number that all ranks share, it would let a rank that is before the end take everything up to the end.
 """
 
 from __future__ import annotations

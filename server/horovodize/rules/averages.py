@@ -19,6 +19,7 @@ from horovodize.plan import Decision
 from horovodize.rules import counted, named_tests, numbers_of_batches, summed_items, told_averages
 from horovodize.rules.decisions import Divided, OfAll, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.selected_arrays import arrays
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
 from horovodize.source.nodes import names_in
@@ -37,7 +38,7 @@ _SHOWING = ("set_description", "set_postfix", "set_postfix_str", "write", "info"
 
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
     """Divides the divisors of sums over a loop that was divided, where they are how many steps it has."""
-    counts = _counts(draft, driver)
+    counts = [*_counts(draft, driver), *(f"len({a})" for a in sorted(arrays(draft, driver)))]
     batches = _batches_of(draft, driver)
 
     def is_count(e: ast.expr) -> bool:

@@ -18,10 +18,10 @@ from horovodize.summary.syntax import (
     Function,
     has_unpacking,
 )
+from horovodize.summary.taken_from_queues import is_taken
 
 _NUMBERS = ("itertools.count", "itertools.repeat")
 _YIELDS = (ast.Yield, ast.YieldFrom)
-_QUEUES = ("Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "JoinableQueue")
 _DEPTH = 3
 
 
@@ -80,7 +80,7 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         return False  # each rank plays for itself
     if isinstance(callee, FUNCTIONS):
         return _function_deals(draft, callee, depth)
-    if _is_of_queue(draft, call):
+    if is_taken(draft.names, draft.values, call):
         return True
     if not DEALS.match(draft.names.last(call.func)):
         return False
@@ -89,14 +89,6 @@ def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:
         feeding(draft).pipelines.is_dataset(held)
         or (draft.names.last(call.func) == "next" and shuffles_for_itself(draft, held))
     )
-
-
-def _is_of_queue(draft: Draft, call: ast.Call) -> bool:
-    """`queue.get()`: the next of what another thread or process puts there, the same on every rank if that reads in order."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("get", "get_nowait"):
-        return False
-    made = list(draft.values.calls(call.func.value))
-    return bool(made) and all(draft.names.last(c.func) in _QUEUES for c in made)
 
 
 def _function_deals(draft: Draft, function: Function, depth: int) -> bool:

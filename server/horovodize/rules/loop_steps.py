@@ -12,6 +12,8 @@ from horovodize.rules import (
     batch_loops,
     cursors,
     data,
+    filled_places,
+    gathered_beside_all,
     global_batch,
     learning_rate,
     loop_exits,
@@ -80,6 +82,9 @@ def divide_loops(draft: Draft) -> None:
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, draft.loop_rule)
         own_batches(draft, driver, draft.loop_rule, partial(learning_rate.gives_rate, draft))
+        if len(draft.changes) > before:
+            filled_places.ask(draft, driver, draft.loop_rule)
+            gathered_beside_all.ask(draft, driver, draft.loop_rule)
     for count in of_one:
         if not _is_in_fewer_turns(draft, count):
             are_one(draft, draft.loop_rule, count)

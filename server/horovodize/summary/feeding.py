@@ -28,6 +28,7 @@ from horovodize.summary.shown_elements import are_only_shown
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
+from horovodize.summary.taken_from_queues import is_taken
 from horovodize.summary.variables import Variables, bound_names
 from horovodize.summary.wrapped_iterables import looked_through
 
@@ -246,7 +247,7 @@ class Feeding:
                 return loop
             small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
             goes_on = (isinstance(loop, ast.While) or not small) and selects_as_it_goes_on(self, loop)
-            if goes_on or (not small and self._draws_rows(loop)):
+            if goes_on or (not small and (self._draws_rows(loop) or self._takes_from_queue(loop))):
                 return loop
             if fallback is None and not small and self._counts(loop):
                 fallback = loop
@@ -353,6 +354,14 @@ class Feeding:
     def _draws_rows(self, loop: Loop) -> bool:
         """The same, and not only noise: `z = sample_z(16)` of a function that draws it."""
         return any(self.is_drawn(c) and not gives_noise(self.module, c) for c in self.calls_in(loop))
+
+    def _takes_from_queue(self, loop: Loop) -> bool:
+        """Whether a loop takes rows from a queue that it doesn't fill itself: `for _ in range(n): rows = ready.get()`."""
+        taken = [c for c in self.calls_in(loop) if is_taken(self.names, self.values, c)]
+        return bool(taken) and not any(
+            isinstance(c.func, ast.Attribute) and c.func.attr in ("put", "put_nowait")
+            for c in self.calls_in(loop)
+        )
 
     def is_drawn(self, n: ast.AST) -> bool:
         """Whether something is a call that gives another batch each time: `next(it)`, a random one."""

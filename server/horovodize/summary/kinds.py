@@ -294,8 +294,10 @@ class Kinds:
         """The number that an expression always is, where that can be seen.
 
         None for a setting that is set here in some cases only, `if args.debug: args.every = 1`: in others it is what the
-        program is given."""
+        program is given. None for what is counted: `n = 0`, then `n += 1` in a loop."""
         if any(self._may_be_given(a) for a in self._attributes(e)):
+            return None
+        if any(b.kind == "augment" for b in self.values.bindings(e)):
             return None
         values = {
             o.node.value if isinstance(o.node, ast.Constant) and not o.path else None
