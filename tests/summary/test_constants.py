@@ -16,7 +16,7 @@ from horovodize.summary.feeding import Feeding
     [
         ("n = 5\nshow(n)", 5),
         ("def f():\n    n = 5\n    show(n)", 5),
-        ("class A:\n    n = 5\n    def f(self):\n        show(self.n)", 5),
+        ("class A:\n    def __init__(self):\n        self.n = 5\n    def f(self):\n        show(self.n)", 5),
         ("n = 0\nfor b in batches:\n    n += 1\nshow(n)", None),
         ("n = 0\nfor b in batches:\n    n = n + 1\nshow(n)", None),
         ("def f():\n    n = 0\n    for b in batches:\n        n += 1\n    show(n)", None),
@@ -33,6 +33,8 @@ from horovodize.summary.feeding import Feeding
 )
 def test_a_number_that_is_counted_is_none_that_is_known(program: str, constant: int | None) -> None:
     read = summarize(Document.from_bytes(f"import tensorflow as tf\n{program}".encode(), "program.py"))
-    assert read.module is not None and read.sites is not None and read.drive is not None
+    assert read.module is not None
+    assert read.sites is not None
+    assert read.drive is not None
     (call,) = [c for c in read.module.syntax.calls if isinstance(c.func, ast.Name) and c.func.id == "show"]
     assert Feeding(read.module, read.sites, read.drive).kinds.constant(call.args[0]) == constant
