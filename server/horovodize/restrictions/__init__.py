@@ -6,7 +6,6 @@ Light to import: the restrictions and what they need are loaded when a document 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.options import Options
@@ -18,22 +17,27 @@ if TYPE_CHECKING:
 
 
 class _Registry(Mapping[str, Restriction]):
-    """All restrictions by code, loaded at the first question."""
-
-    @cached_property
-    def _all(self) -> dict[str, Restriction]:
-        from horovodize.restrictions.registry import every_restriction
-
-        return {r.code: r for r in every_restriction()}
+    """All restrictions by code, each loaded at the first question for it."""
 
     def __getitem__(self, code: str) -> Restriction:
-        return self._all[code]
+        from horovodize.restrictions.registry import restriction
+
+        return restriction(code)
+
+    def __contains__(self, code: object) -> bool:
+        from horovodize.restrictions.registry import MODULES
+
+        return code in MODULES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all)
+        from horovodize.restrictions.registry import MODULES
+
+        return iter(MODULES)
 
     def __len__(self) -> int:
-        return len(self._all)
+        from horovodize.restrictions.registry import MODULES
+
+        return len(MODULES)
 
 
 RESTRICTIONS: Mapping[str, Restriction] = _Registry()

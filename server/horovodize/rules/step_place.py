@@ -199,7 +199,7 @@ def _named(draft: Draft, function: Function) -> list[ast.Name | ast.Attribute]:
         if isinstance(n, (ast.Name, ast.Attribute))
         and isinstance(n.ctx, ast.Load)
         and function.name == (n.id if isinstance(n, ast.Name) else n.attr)
-        and syntax.field.get(n) != "func"
+        and syntax.field[n] != "func"
     ]
 
 

@@ -57,6 +57,24 @@ class Piece:
         return known
 
 
+class Fields(dict[ast.AST, str]):
+    """The field of its parent that holds a node: looked for when one is first asked for, with those of what stands beside it.
+    KeyError for what has no parent."""
+
+    def __init__(self, parent: dict[ast.AST, ast.AST]) -> None:
+        super().__init__()
+        self._parent = parent
+
+    def __missing__(self, node: ast.AST) -> str:
+        parent = self._parent[node]
+        for name in _inner(type(parent)):
+            value = getattr(parent, name, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST):
+                    self[child] = name
+        return self[node]
+
+
 class Outline:
     """Trees in pieces, with the parent of each node and the parent's field that holds it.
 
@@ -66,7 +84,7 @@ class Outline:
     def __init__(self, trees: Sequence[ast.Module]) -> None:
         self.trees = tuple(trees)
         self.parent: dict[ast.AST, ast.AST] = {}
-        self.field: dict[ast.AST, str] = {}
+        self.field = Fields(self.parent)
         self.pieces: list[Piece] = []
         for tree in trees:
             self.pieces.append(Piece(tree, [tree]))
@@ -75,13 +93,13 @@ class Outline:
     def _pieces(self, tree: ast.Module, statements: Iterable[ast.stmt]) -> list[Piece]:
         found = []
         for statement in statements:
-            self.parent[statement], self.field[statement] = tree, "body"
+            self.parent[statement] = tree
             found.append(Piece(statement, self._walk(statement)))
         return found
 
     def _walk(self, root: ast.AST) -> list[ast.AST]:
         """The nodes of a statement in the order of the text, so that lists made from them are too."""
-        parent, field = self.parent, self.field
+        parent = self.parent
         nodes: list[ast.AST] = []
         todo = [root]
         while todo:
@@ -90,18 +108,18 @@ class Outline:
             kind = type(node)
             names = _FIELDS.get(kind)
             if names is None:
-                names = _FIELDS[kind] = () if kind is ast.Constant else _fields(kind)
+                names = _inner(kind)
             if not names:
                 continue  # most nodes are names and constants
             for name in names:  # from the last to the first, as what is put on the pile last is taken first
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
-                    parent[value], field[value] = node, name
+                    parent[value] = node
                     todo.append(value)
                 elif isinstance(value, list):
                     for child in reversed(value):
                         if isinstance(child, ast.AST):
-                            parent[child], field[child] = node, name
+                            parent[child] = node
                             todo.append(child)
         return nodes
 
@@ -114,7 +132,8 @@ class Outline:
         removed = self.pieces[start + 1 : end + 1]
         for piece in removed:
             for node in piece.nodes:
-                del self.parent[node], self.field[node]
+                del self.parent[node]
+                self.field.pop(node, None)
         if lines:
             for piece in self.pieces[end + 1 :]:
                 piece.move(lines)
@@ -124,9 +143,13 @@ class Outline:
         return Replaced(removed, added)
 
 
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+def _inner(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields of a node that may hold others, the last one first."""
-    return tuple(f for f in reversed(kind._fields) if f not in _PLAIN)
+    names = _FIELDS.get(kind)
+    if names is None:
+        plain = kind._fields if kind is ast.Constant else _PLAIN
+        names = _FIELDS[kind] = tuple(f for f in reversed(kind._fields) if f not in plain)
+    return names
 
 
 class Replaced:

@@ -105,7 +105,8 @@ class Attributes:
 
     def _block(self, b: Binding) -> tuple[ast.AST | None, str | None]:
         """The statements among which one stands that binds something."""
-        return self.syntax.parent.get(b.statement), self.syntax.field.get(b.statement)
+        parent = self.syntax.parent.get(b.statement)
+        return parent, None if parent is None else self.syntax.field[b.statement]
 
 
 def _entry(attribute: str, member: object) -> str:

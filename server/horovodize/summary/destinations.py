@@ -41,7 +41,7 @@ class Destinations:
             return len(seen) <= 200
         seen.add(e)
         p, parent = self.p, self.p.syntax.parent.get(e)
-        field = p.syntax.field.get(e)
+        field = None if parent is None else p.syntax.field[e]
         match parent:
             case ast.Attribute():
                 call = p.syntax.parent.get(parent)
