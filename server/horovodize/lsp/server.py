@@ -50,6 +50,10 @@ def _load() -> None:
     sys.modules.update(dict.fromkeys(openssl))  # type: ignore[arg-type]
     import hashlib  # noqa: F401
 
+    from horovodize.lsp import protocol_types
+
+    protocol_types.load()
+    keep_what_is_loaded()  # two thirds of all: it isn't looked through again while the rest is imported
     import horovodize.lsp.connection  # noqa: F401
 
     for name in openssl:

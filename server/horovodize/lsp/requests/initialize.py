@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from horovodize.lsp import attrs_leftovers
+from horovodize.lsp import protocol_types
 from horovodize.lsp.analysis import load_for_actions, load_for_diagnostics
 from horovodize.lsp.capabilities import Capabilities
 from horovodize.lsp.closed_files import ClosedFiles
@@ -50,4 +50,4 @@ def handle(server: HorovodizeServer, params: types.InitializeParams) -> None:
 
 
 def _give_up() -> None:
-    attrs_leftovers.drop(types)
+    protocol_types.drop_leftovers()
