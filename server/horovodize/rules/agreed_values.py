@@ -25,14 +25,15 @@ from horovodize.rules.any_rank_test import (
     seed_alike,
 )
 from horovodize.rules.chosen_networks import choices
+from horovodize.rules.deciding_values import layer_values, layers, numbers, optimizers, repeated_by
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import agree_on_choices
+from horovodize.rules.varying_parts import behind_range, varying_parts
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import (
     CALLABLES,
-    COMPREHENSIONS,
     LOOPS,
     Loop,
     arguments,
@@ -67,20 +68,8 @@ _KEPT = (
     "whether a file is there decides here how many steps there are, as data that an earlier run has kept does: check that all "
     "ranks find it, or that none does"
 )
-_FIT_NUMBERS = (
-    "epochs",
-    "initial_epoch",
-    "steps_per_epoch",
-    "batch_size",
-    "nb_epoch",
-    "samples_per_epoch",
-    "validation_split",
-)
-_FIT_POSITIONS = (2, 3)  # batch_size, epochs
-_LAYER_VALUES = ("weights", "name", "seed", "batch_size", "dtype", "trainable")
 _AMOUNTS = ("take", "skip")
 _COUNTING = ("range", "trange", "tqdm", "enumerate", "zip", "min", "max")
-_HOOKS = ("tensorflow.compat.v1.train.StopAtStepHook", "tensorflow.estimator.TrainSpec")
 
 
 def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
@@ -91,26 +80,26 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
         _ask_whether(draft, frame)
     for loop in sorted({loop for frame in frames for loop in frame.loops}, key=position):  # outer ones first
         _agree_on_turns(draft, loop)
-    for number in _numbers(draft):
+    for number in numbers(draft):
         _take_measured(draft, number)
         _agree(draft, number, differing(draft, number), "HVD205", _STEPS, _WHY_STEPS)
-    for optimizer in _optimizers(draft):
+    for optimizer in optimizers(draft):
         _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
     agree_on_choices(draft)
     for choice in (*choices(draft), *left_out_networks.tests(draft)):
         _agree(draft, choice, differing(draft, choice), "HVD205", _NETWORKS, _WHY_NETWORK)
-    for optimizer in _optimizers(draft):
+    for optimizer in optimizers(draft):
         _take_read_settings(draft, optimizer)
         for reason in differing(draft, optimizer):
             agreed = any(draft.syntax.inside(reason.where, e) for e in draft.having(Agreed))
             if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:
                 draft.refuse("HVD107", optimizer, _OPTIMIZERS.format(why=reason.why))
-    for layer in _layers(draft):
+    for layer in layers(draft):
         found = draft.uniform.decided(layer)
-        for value in _layer_values(draft, layer):
+        for value in layer_values(draft, layer):
             _take_chosen(draft, value)
             found = (*found, *differing(draft, value))
-        for items in _repeated_by(draft, layer):
+        for items in repeated_by(draft, layer):
             found = (*found, *draft.uniform.number_reasons(items))
         shaping = [r for r in found if isinstance(r, Varies) and r.kind not in _WHERE_USED]
         _agree(draft, layer, shaping, "HVD205", _SHAPES, _WHY_SAME)
@@ -124,7 +113,7 @@ def _take_read_settings(draft: Draft, optimizer: ast.expr) -> None:
             continue
         for given in arguments(made):
             used = [r for r in differing(draft, given) if isinstance(r, Varies) and r.kind in _WHERE_USED]
-            parts = _parts(draft, given, used) if used else []
+            parts = varying_parts(draft, given, used) if used else []
             if parts and all(_is_read_number(draft, p) for p in parts):
                 if all(agree_value(draft, p, draft.loop_rule, _WHAT, _WHY_SAME) for p in parts):
                     draft.settled |= {(e, r.where) for e in (optimizer, made, given) for r in used}
@@ -189,7 +178,7 @@ def _agree_on_counts(draft: Draft, iterable: ast.expr, used: Sequence[Varies]) -
     deciding = [c for c in counts if set(used).intersection(reasons(c))]
     if not deciding or any(set(used).intersection(reasons(o)) for o in others):
         return False
-    parts = [p for c in deciding for p in _parts(draft, c, used)]
+    parts = [p for c in deciding for p in varying_parts(draft, c, used)]
     return bool(parts) and all(agree_value(draft, p, draft.loop_rule, _WHAT, _WHY_STEPS) for p in parts)
 
 
@@ -268,7 +257,7 @@ def _take_rank_0s_numbers(draft: Draft, node: ast.AST, test: ast.expr) -> bool:
     ranges = ranges_around(draft.drive, draft.facts.feeding, node)
     if draft.facts.uniform.where(ranges).varies(test) is None:
         return False  # likewise where turns begin by it
-    for part in _parts(draft, test, used):
+    for part in varying_parts(draft, test, used):
         if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_STEPS):
             draft.refuse("HVD205", test, _STEPS.format(why=Source.FILES.value))
     draft.settled |= {(test, r.where) for r in used}
@@ -294,7 +283,7 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
     before = [r for r in found if not draft.syntax.inside(r.where, loop)]
     used = [r for r in before if r.kind in _WHERE_USED]
-    parts = (n for n in _parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute)))
+    parts = (n for n in varying_parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute)))
     # of `state["step"]` nothing may come up in the loop, though of other items of `state` something does
     names = [n for n in parts if before == found or not _comes_up_in(draft, n, loop)]
     if used and names and all(agree_value(draft, n, draft.loop_rule, _WHAT, _WHY_STEPS) for n in names):
@@ -309,59 +298,6 @@ def _comes_up_in(draft: Draft, e: ast.expr, loop: Loop) -> bool:
     """Whether each turn of a loop gives something another value, a rank's own: rank 0's of before would hold for one test."""
     found = (r for r in differing(draft, e) if isinstance(r, Varies))
     return any(draft.syntax.inside(r.where, loop) for r in found)
-
-
-def _numbers(draft: Draft) -> Iterator[ast.expr]:
-    """The numbers that `fit`, hooks and Estimators are given."""
-    for fit in draft.sites.fits:
-        if fit.method == "train_on_batch":
-            continue
-        yield from (k.value for k in fit.call.keywords if k.arg in _FIT_NUMBERS)
-        if fit.method == "fit":
-            yield from (fit.call.args[i] for i in _FIT_POSITIONS if i < len(fit.call.args))
-    for call in draft.module.calls_of(*_HOOKS):
-        yield from (k.value for k in call.keywords if k.arg in ("last_step", "num_steps", "max_steps"))
-    for training in draft.sites.read_estimators.trainings:
-        yield from (k.value for k in training.said.keywords if k.arg in ("steps", "max_steps"))
-
-
-def _optimizers(draft: Draft) -> Iterator[ast.expr]:
-    for compiled in draft.sites.compiles:
-        yield from compiled.optimizers
-    for update in draft.sites.updates:
-        if update.optimizer is not None:
-            yield update.optimizer
-    yield from draft.sites.graph_optimizers
-    yield from draft.sites.read_estimators.optimizers
-
-
-def _layers(draft: Draft) -> Iterator[ast.Call]:
-    for call in draft.syntax.calls:
-        if (draft.names.of(call.func) or "").startswith("tensorflow.keras.layers."):
-            yield call
-
-
-def _layer_values(draft: Draft, layer: ast.Call) -> list[ast.expr]:
-    """The settings of a layer. `layers.add([x, y])` has none: a function, given what other layers compute."""
-    if (draft.names.of(layer.func) or "").rpartition(".")[2][:1].islower():
-        return []
-    keywords = [
-        k for k in layer.keywords if k.arg not in _LAYER_VALUES and "initializer" not in (k.arg or "")
-    ]
-    return [*layer.args, *(k.value for k in keywords)]
-
-
-def _repeated_by(draft: Draft, layer: ast.Call) -> Iterator[ast.expr]:
-    """What the loops and comprehensions around a layer go through, in its own function: there is a layer for each item."""
-    child: ast.AST = layer
-    for a in draft.syntax.ancestors(layer):
-        if isinstance(a, CALLABLES):
-            return
-        if isinstance(a, (ast.For, ast.AsyncFor)) and draft.syntax.field[child] == "body":
-            yield a.iter
-        elif isinstance(a, COMPREHENSIONS) and not isinstance(child, ast.comprehension):
-            yield from (clause.iter for clause in a.generators)
-        child = a
 
 
 # ---------------------------------------------------------------------- agreeing
@@ -385,37 +321,21 @@ def _agree(
     unseen = [r for r in found if isinstance(r, Unknown)]
     if unseen and not varying and code == "HVD205" and message is _STEPS:
         doubt = f"{unseen[0].why}: check that it is a number, of which all ranks may take rank 0's"
-        for part in (n for p in _parts(draft, e, unseen) for n in _behind_range(draft, p, unseen)):
+        for part in (n for p in varying_parts(draft, e, unseen) for n in behind_range(draft, p, unseen)):
             agree_value(draft, part, draft.loop_rule, _WHAT, why, doubt)
     if used and code != "HVD107":  # which optimizer it is, is agreed on where it is chosen
-        parts = [p for part in _parts(draft, e, used) for p in _behind_range(draft, part, used)]
+        parts = [p for part in varying_parts(draft, e, used) for p in behind_range(draft, part, used)]
         if parts and all(_counts_from_agreed(draft, p, used) for p in parts):
             return
         if not parts or not all(agree_value(draft, p, draft.loop_rule, _WHAT, why) for p in parts):
             draft.refuse(code, e, message.format(why=used[0].why))
 
 
-def _behind_range(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> list[ast.expr]:
-    """What varies in `range(n)` where a name stands for it, or for a bar that goes through it, `bar = tqdm(range(n))`: that is
-    no value which can be sent. Else the expression itself."""
-    if not isinstance(e, (ast.Name, ast.Attribute)) or not draft.facts.feeding.kinds.is_range(e):
-        return [e]
-    todo: list[ast.AST] = [o.node for o in draft.values.origins(e)]
-    found = list[ast.expr]()
-    while todo:
-        n = todo.pop()
-        if isinstance(n, ast.Call) and draft.facts.feeding.kinds.is_range(n):
-            todo += n.args
-        elif isinstance(n, ast.expr):
-            found += _parts(draft, n, reasons)
-    return found
-
-
 def _take_chosen(draft: Draft, size: ast.expr) -> None:
     """Makes the size of a layer rank 0's where each rank chooses it by what it has measured: the best of several, by the
     losses of its own rows. Not what the shape of something says."""
     varying = [r for r in differing(draft, size) if isinstance(r, Varies) and r.kind is Source.ROWS]
-    for part in _parts(draft, size, varying) if varying else ():
+    for part in varying_parts(draft, size, varying) if varying else ():
         said = [o.node for o in draft.values.origins(part)]
         measures = (n for node in (part, *said) for n in ast.walk(node))
         if isinstance(part, (ast.Name, ast.Attribute)) and not any(_is_measure(draft, n) for n in measures):
@@ -438,7 +358,7 @@ def _take_measured(draft: Draft, e: ast.expr) -> None:
     measured = [r for r in varying if r.kind is Source.ROWS]
     if all(is_kept_by_fit(draft, r) for r in measured) or any(r.kind is Source.GAME for r in varying):
         return
-    for part in _parts(draft, e, measured):
+    for part in varying_parts(draft, e, measured):
         if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_STEPS):
             draft.refuse("HVD205", e, _STEPS.format(why=measured[0].why))
 
@@ -451,7 +371,7 @@ def _counts_from_agreed(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) ->
     return bool(loops) and all(
         isinstance(loop, (ast.For, ast.AsyncFor))
         and draft.facts.feeding.kinds.is_range(loop.iter)
-        and all(draft.was(part, Agreed) for part in _parts(draft, loop.iter, reasons))
+        and all(draft.was(part, Agreed) for part in varying_parts(draft, loop.iter, reasons))
         for loop in loops
     )
 
@@ -475,26 +395,3 @@ def _agree_at_source(draft: Draft, reason: Varies, why: str) -> bool:
         edits = Edit.around(draft.module.span(where), *told.around(draft, where))
         draft.change(draft.loop_rule, where, _WHAT, why, edits)
     return True
-
-
-def _parts(draft: Draft, e: ast.expr, reasons: Sequence[Varies | Unknown]) -> list[ast.expr]:
-    """The outermost names, attributes and calls of an expression that vary, or aren't seen, for some reasons."""
-    wanted, found, todo = set[Varies | Unknown](reasons), list[ast.expr](), [e]
-    while todo:
-        n = todo.pop()
-        if not wanted.intersection(draft.uniform.reasons(n)):
-            continue
-        counts = isinstance(n, ast.Call) and draft.names.last(n.func) in (
-            "range",
-            "trange",
-            "tqdm",
-            "enumerate",
-            "zip",
-            "min",
-            "max",
-        )
-        if isinstance(n, (ast.Name, ast.Attribute)) or (isinstance(n, ast.Call) and not counts):
-            found.append(n)
-        else:
-            todo += [c for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
-    return found
