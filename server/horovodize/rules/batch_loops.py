@@ -7,7 +7,7 @@ import ast
 from horovodize.facts.known_calls import is_known
 from horovodize.facts.turn_uses import uses_of
 from horovodize.rules import (
-    data,
+    alike_shuffles,
     dealt_numbers,
     gathered_batches,
     generators,
@@ -98,7 +98,7 @@ def _is_given_apart(draft: Draft, e: ast.expr) -> bool:
     """Divides a generator where it goes through its numbers, or leaves one that draws other batches on each rank. Whether one
     of the two could be done."""
     if generators.divide_inside(draft, draft.loop_rule, e):
-        data.shuffle_alike(draft, e)
+        alike_shuffles.shuffle_alike(draft, e)
         return True
     if shuffles_for_itself(draft, e) and not draft.was(e, Shared):  # without end
         draft.decide(e, Shared(draft.loop_rule, Unit.OWN))
@@ -129,7 +129,7 @@ def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
         what = "Give every rank its own batches"
         draft.change(draft.loop_rule, e, what, WHY, edits, doubt=doubt if unclear else "")
-        data.shuffle_alike(draft, e)
+        alike_shuffles.shuffle_alike(draft, e)
         dealt_numbers.tell(draft, driver, e)
         if _is_made_elsewhere(draft, e):
             draft.note(draft.loop_rule, e, ORDER)
@@ -156,5 +156,5 @@ def _deal_beside(draft: Draft, e: ast.expr) -> bool:
             endless = isinstance(beside, ast.Call) and draft.names.last(beside.func) == "cycle"
             doubt = "" if endless else _BESIDE
             draft.change(draft.loop_rule, beside, "Give every rank its own batches", WHY, edits, doubt=doubt)
-            data.shuffle_alike(draft, beside)
+            alike_shuffles.shuffle_alike(draft, beside)
     return bool(divided)

@@ -16,7 +16,7 @@ import ast
 from horovodize.facts.exits import exits
 from horovodize.facts.known_calls import is_known
 from horovodize.plan import Decision
-from horovodize.rules import data
+from horovodize.rules import alike_shuffles
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import WHY
@@ -90,7 +90,7 @@ def _ask_by_number(draft: Draft, e: ast.expr, cls: ast.ClassDef) -> bool:
     own = own if is_only_argument else f"({own})"
     edits = draft.decided(Decision.SHARED, (Edit(draft.module.span(e), own),))
     draft.change(draft.loop_rule, e, _WHAT, WHY, edits)
-    data.shuffle_alike(draft, e)
+    alike_shuffles.shuffle_alike(draft, e)
     return True
 
 
@@ -188,7 +188,7 @@ def _divide_inside(draft: Draft, e: ast.expr, cls: ast.ClassDef) -> bool:
     draft.divided = True
     edits = Edit.around(draft.module.span(numbers), f"{draft.helper('shard')}(", ")")
     draft.change(draft.loop_rule, e, _WHAT, _WHY_INSIDE, draft.decided(Decision.SHARED, edits))
-    data.shuffle_alike(draft, e)
+    alike_shuffles.shuffle_alike(draft, e)
     return True
 
 
