@@ -7,7 +7,7 @@ import pytest
 from horovodize.distribute import distribute
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal
-from horovodize.rules import drawing, patterns
+from horovodize.rules import dealing_calls, patterns
 from horovodize.source import Document
 from horovodize.summary import summarize
 
@@ -53,7 +53,7 @@ def test_a_right_result_is_written() -> None:
 
 def test_a_result_in_which_ranks_would_wait_for_ever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule as it was once: numbers that count were dealt out like batches, and each rank went by its own."""
-    monkeypatch.setattr(drawing, "_NUMBERS", ())
+    monkeypatch.setattr(dealing_calls, "_NUMBERS", ())
     found = outcome(COUNTED)
     assert isinstance(found, Refusal)
     assert [r.code for r in found.reasons] == ["HVD006"]

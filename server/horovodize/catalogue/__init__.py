@@ -21,6 +21,7 @@ from .effects import (
 )
 from .hooks import HookRole, hook_only_looks, hook_role, hook_writes_when_made, is_hook
 from .keras_3 import gone_in_keras_3, rate_in_keras_3
+from .makers import forgets_settings, makes_optimizer
 from .names import canonical
 from .rates import (
     ScheduleParameters,
@@ -45,6 +46,7 @@ __all__ = [
     "default_rate",
     "download_path_parameter",
     "downloads",
+    "forgets_settings",
     "function",
     "gone_in_keras_3",
     "hook_only_looks",
@@ -55,6 +57,7 @@ __all__ = [
     "is_distribution",
     "is_hook",
     "is_optimizer",
+    "makes_optimizer",
     "method",
     "optimizer_for_string",
     "optimizer_strings",

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from .classes import cls, is_a
 from .data import load
+from .makers import MAKERS
 from .names import canonical
 
 OPTIMIZER = "tensorflow.keras.optimizers.Optimizer"
@@ -78,6 +79,12 @@ def _schedules() -> Mapping[str, ScheduleParameters]:
             for name in ("LinearCosineDecay", "NoisyLinearCosineDecay")
         }
         | {_V1_TRAIN + name: one for name, one in old.items()}
+        | dict.fromkeys(
+            MAKERS,
+            ScheduleParameters(
+                "init_lr", other_rates=("end_lr",), steps=("num_train_steps", "num_warmup_steps")
+            ),
+        )
     )
 
 

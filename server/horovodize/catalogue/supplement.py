@@ -5,6 +5,8 @@ Everything that 2.15 knows is generated (``generate.py``); each name here stands
 
 from __future__ import annotations
 
+from .makers import FORGETFUL, MAKERS
+
 _KERAS = "tensorflow.keras."
 SONNET = "sonnet.optimizers."
 _V1 = "tensorflow.compat.v1."
@@ -151,6 +153,8 @@ CLASSES: dict[str, tuple[str, str]] = {
             "SWA": "optimizer, start_averaging=0, average_period=10",
         }.items()
     },
+    # Others that are Keras optimizers.
+    **{name: (_OPTIMIZER, parameters) for name, parameters in FORGETFUL.items()},
     # Sonnet's optimizers: `apply(gradients, variables)`; their variables are a property, and none counts steps.
     **{
         f"{SONNET}{name}": (_OPTIMIZER, parameters)
@@ -170,6 +174,7 @@ CLASSES: dict[str, tuple[str, str]] = {
 }
 
 FUNCTIONS: dict[str, str] = {
+    **MAKERS,
     "tensorflow_datasets.load": (
         "name, *, split=None, data_dir=None, batch_size=None, shuffle_files=False, download=True,"
         " as_supervised=False, decoders=None, read_config=None, with_info=False, builder_kwargs=None,"

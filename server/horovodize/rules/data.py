@@ -45,6 +45,7 @@ from horovodize.rules import (
     few_rows,
     generators,
     global_batch,
+    held_rows,
     one_element,
     short_shares,
 )
@@ -138,7 +139,9 @@ def _ask_of_measuring(draft: Draft, feed: ast.expr) -> None:
 
 
 def _divide_at(draft: Draft, place: ast.expr, feed: ast.expr) -> None:
-    if not draft.options.keeps_batch and generators.divide_rows(draft, "D1", place):
+    if not draft.options.keeps_batch and (
+        held_rows.divide(draft, place) or generators.divide_rows(draft, "D1", place)
+    ):
         return
     edits = (
         endless_shares.of_repeated(draft, place, feed)

@@ -312,6 +312,18 @@ HELPERS = {
         *_NAMED_AS_KERAS,
         "    return optimizer",
     ),
+    "distributed_as_made": (
+        "def {name}(made):",
+        '    """An optimizer in Horovod\'s wrapper, with its schedule and what else its configuration leaves out."""',
+        "    if callable(made.learning_rate):",
+        "        config = {{**made.get_config(), {quote}learning_rate{quote}: made.learning_rate}}",
+        "        made.get_config = lambda: config",
+        f"    optimizer = {HVD}.DistributedOptimizer(made)",
+        "    for setting, value in vars(made).items():",
+        "        if getattr(optimizer, setting, None) is None:",
+        "            setattr(optimizer, setting, value)",
+        "    return optimizer",
+    ),
     "SilentWriter": (
         *SILENT,
         "    def __enter__(self):",

@@ -6,6 +6,8 @@ What it does   `Adam(…)` becomes `hvd.DistributedOptimizer(Adam(…))` where i
                written out.
                Where the program names `.keras` files, the wrapper is `distributed`, a function in the head of the file: what
                Horovod's own writes into them can't be loaded again, by any script.
+               Optimizers of other packages whose configuration leaves out settings (transformers' `AdamWeightDecay`, what
+               `create_optimizer` makes) get them back in `distributed_as_made`: Horovod makes them again from it.
                For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script.
 Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.
 Before         model.compile(optimizer="adam", loss="mse")
@@ -132,7 +134,7 @@ def _is_only_compiled_with(draft: Draft, trained: Trained) -> bool:
 
 def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
     origins = [t for t in origins if not _is_wrapped_already(draft, t)]
-    unseen = [t for t in origins if t.string is None and (t.outermost is None or t.call is None)]
+    unseen = [t for t in origins if t.string is None and t.call is None]
     if unseen and len(unseen) < len(origins):
         for trained in unseen:  # wrapped where it is used, the others would be wrapped once more
             shown = " ".join(draft.module.text(trained.origin).split())
@@ -148,6 +150,8 @@ def _wrap_all(draft: Draft, origins: list[Trained], wrapped: bool) -> None:
         elif not wrapped:
             if is_by_name(draft, trained.origin):  # its rate is scaled nowhere else
                 _wrap_where_used(draft, [trained], _UNSEEN, in_wrapper=False)
+        elif trained.outermost is None and trained.call is not None:
+            _wrap_given(draft, trained.used_at, trained.class_name or "")
         elif trained.outermost is not None and trained.call is not None:
             if _updates_elsewhere(draft, trained):
                 _wrap_given(draft, trained.used_at)
@@ -169,10 +173,10 @@ def _updates_elsewhere(draft: Draft, trained: Trained) -> bool:
     )
 
 
-def _wrap_given(draft: Draft, given: ast.expr) -> None:
+def _wrap_given(draft: Draft, given: ast.expr, made_by: str = "") -> None:
     """Wraps an optimizer where a model is compiled with it, once: `compile(hvd.DistributedOptimizer(optimizer))`."""
     if draft.once("wrapped", given):
-        edits = Edit.around(draft.module.span(given), f"{keras_wrapper(draft)}(", ")")
+        edits = Edit.around(draft.module.span(given), f"{keras_wrapper(draft, made_by)}(", ")")
         draft.change("K1", given, "Wrap the optimizer in Horovod's where the model is compiled", _WHY, edits)
 
 

@@ -154,6 +154,8 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
         return keras_optimizer.write_out(draft, trained, in_wrapper=False)
     if call is None or not draft.decide(call, Scaled("C5")):
         return
+    if schedule.is_schedule(draft, call):
+        return schedule.scale(draft, call)  # made with one, by one call
     name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)
     rate = rate_argument(call, name)
     if rate is None and copied(draft, trained) is not None:

@@ -87,6 +87,12 @@ def _followed(draft: Draft, used_at: ast.expr, sink: Sink) -> Iterator[Trained]:
         node, outermost = end.node, end.outermost
         if says_none(node):
             continue
+        if isinstance(node, ast.Call) and catalogue.makes_optimizer(draft.names.of(node.func) or ""):
+            for code in ("HVD103", "HVD105", "HVD107"):
+                draft.answer(code, node)
+            whole = None if end.part else outermost or node  # `optimizer, schedule = create_optimizer(…)`
+            yield Trained(used_at, node, draft.names.of(node.func), sink, whole)
+            continue
         if isinstance(node, ast.Call) and not end.part:
             if draft.module.is_optimizer(node):
                 yield Trained(used_at, node, _class_name(draft, node), sink, outermost or node)
@@ -182,7 +188,7 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
         return
     what, by = "Wrap the optimizer in Horovod's", f"{HVD}.DistributedOptimizer"
     if rule == "K1":
-        by = keras_wrapper(draft)
+        by = keras_wrapper(draft, draft.names.of(call.func) or "")
     statement = draft.syntax.statement(call)
     if (
         isinstance(statement, ast.Assign)
@@ -211,9 +217,13 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
         )
 
 
-def keras_wrapper(draft: Draft) -> str:
-    """What a compiled model's optimizer is wrapped by. In a `.keras` file stands the class that Horovod makes, which can't be
-    loaded again (measured with 2.15): where a program names such files, the class gets the name of Keras' own."""
+def keras_wrapper(draft: Draft, made_by: str = "") -> str:
+    """What a compiled model's optimizer is wrapped by. Horovod makes it again from its configuration: of some (`made_by`: the
+    name of what makes it) that lacks settings, which are carried over. In a `.keras` file stands the class that Horovod makes,
+    which can't be loaded again (measured with 2.15): where a program names such files, the class gets the name of Keras'
+    own."""
+    if not draft.keras_3 and catalogue.forgets_settings(made_by):
+        return draft.helper("distributed_as_made")
     if not draft.keras_3 and names_keras_files(draft.module):
         return draft.helper("distributed")
     return f"{HVD}.DistributedOptimizer"

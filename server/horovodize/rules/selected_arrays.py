@@ -69,7 +69,7 @@ def turn_numbers(driver: Driver) -> set[str]:
 
 
 def names_of_body(driver: Driver) -> set[str]:
-    """The names that a loop's body sets anew: they are of one turn. Not what it only adds to."""
+    """The names that a loop's body sets: they are of one turn. Not what it only adds to."""
     assigned = [
         n for s in driver.loop.body for n in walk(s) if isinstance(n, ast.Assign) and added(n) is None
     ]

@@ -44,6 +44,9 @@ DIRECTORY = (
     "audio_dataset_from_directory",
     "timeseries_dataset_from_array",
 )
+# Methods that make a data set of rows held elsewhere: of Hugging Face's datasets, which are its receiver or first argument.
+OF_ROWS = ("to_tf_dataset", "prepare_tf_dataset")
+MAKING = ("as_dataset", *OF_ROWS)
 # Gives two data sets, each a part of one, or of arrays.
 SPLITTING = "tensorflow.keras.utils.split_dataset"
 # Functions around an iterable that hand on what is in it.

@@ -22,6 +22,7 @@ from horovodize.summary.dataset_methods import (
     DIRECTORY,
     GROUPING,
     HOLDING,
+    MAKING,
     METHODS,
     SPLITTING,
     UNGROUPING,
@@ -88,7 +89,7 @@ class Pipelines:
             if node.func.attr not in COMMON and not name.startswith(("numpy", "pandas", "random")):
                 return True
             return self.is_dataset(node.func.value)
-        return bool(isinstance(node.func, ast.Attribute) and node.func.attr == "as_dataset")
+        return isinstance(node.func, ast.Attribute) and node.func.attr in MAKING
 
     # ------------------------------------------------------------------ where to divide
 
