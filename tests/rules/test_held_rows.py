@@ -54,6 +54,21 @@ def test_rows_that_are_not_written_twice_are_divided_as_batches() -> None:
     assert 'shard_stream(raw["train"].map(len).to_tf_dataset(batch_size=8))' in text
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "from features import Table\nrows = Table('x')\n",
+        "class Table:\n    def to_tf_dataset(self, batch_size):\n        return self.made\nrows = Table()\n",
+    ],
+)
+def test_what_is_called_so_elsewhere_has_no_rows_to_select(rows: str) -> None:
+    own = rows if rows.startswith("class") else HEAD.partition("from datasets")[0] + rows
+    head = HEAD if rows.startswith("class") else ""
+    model = "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    text = plan_of(f"{head}{own}{model}train = rows.to_tf_dataset(batch_size=8)\n{FIT}").text
+    assert ".select(" not in text
+
+
 def test_what_is_validated_on_stays_whole() -> None:
     fit = FIT.replace("epochs=3", "validation_data=held, epochs=3")
     sets = "train = rows.to_tf_dataset(batch_size=8)\nheld = model.prepare_tf_dataset(raw['test'], batch_size=8)\n"

@@ -30,12 +30,13 @@ _WHY_SEED = (
     "Every rank takes its part of the same order; unseeded, the parts would overlap and leave rows out."
 )
 _ORDERING = ("shuffle", "train_test_split")
+_PACKAGES = ("datasets", "transformers")
 _LIMIT = 400  # nodes that rows are made of
 
 
 def divide(draft: Draft, place: ast.expr) -> bool:
     """Divides the rows of a data set where it is made; whether it could."""
-    rows = _rows(place)
+    rows = _rows(draft, place)
     if rows is None or not _is_plain(rows) or not draft.decide(place, Shared("D1")):
         return False
     draft.divided = True
@@ -50,11 +51,13 @@ def divide(draft: Draft, place: ast.expr) -> bool:
     return True
 
 
-def _rows(place: ast.expr) -> ast.expr | None:
-    """What a call makes a data set of."""
+def _rows(draft: Draft, place: ast.expr) -> ast.expr | None:
+    """What a call makes a data set of, where a program uses these packages; methods of other packages are called so, too."""
     if not isinstance(place, ast.Call) or not isinstance(place.func, ast.Attribute):
         return None
-    if place.func.attr not in OF_ROWS:
+    if place.func.attr not in OF_ROWS or not any(map(draft.module.scopes.imports_package, _PACKAGES)):
+        return None
+    if draft.values.callee(place) is not None:
         return None
     return place.func.value if place.func.attr == OF_ROWS[0] else argument(place, "dataset", 0)
 
