@@ -28,12 +28,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 
 from horovodize.plan import Decision
 from horovodize.rules import keras_3, keras_session, silence
 from horovodize.rules.draft import CORE, HVD, KERAS, Draft
+from horovodize.rules.early_users import asks, asks_or_calls
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
 from horovodize.rules.helper_text import helper_lines, mentions
@@ -62,7 +62,7 @@ def apply(draft: Draft) -> None:
     elsewhere = places(draft, users)
     for tree, written in texts.items():
         made = [*draft.helpers.values(), *(draft.config_to_make or ())[:1]]
-        uses = _asks(written) or any(mentions(written, name) for name in made)
+        uses = asks(written) or any(mentions(written, name) for name in made)
         if tree is draft.module.tree or uses:
             _write(draft, tree, written, tf, elsewhere.get(tree, {}))
 
@@ -168,7 +168,7 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
     imports = [
         *needed,
         *_missing_imports(draft, tree, place.last, tf, _written(draft, tree) + "\n".join(body)),
-        *(_import_lines(draft, written, body) if _asks(written + "\n".join(body)) or not elsewhere else ()),
+        *(_import_lines(draft, written, body) if asks(written + "\n".join(body)) or not elsewhere else ()),
         *(line for statement, line in _from_files(elsewhere) if statement is None),
     ]
     imported, last = place.imported, place.last
@@ -212,11 +212,6 @@ def _helper(
 ) -> list[str]:
     imported = tree is not draft.module.tree
     return helper_lines(draft, purpose, name, tf, imported=imported, has_config=has_config or not imported)
-
-
-def _asks(text: str) -> bool:
-    """Whether a text uses Horovod."""
-    return re.search(f"[{HVD}{CORE}{KERAS}]", text) is not None
 
 
 def _from_files(elsewhere: Mapping[str, Elsewhere]) -> list[tuple[ast.stmt | None, str]]:
@@ -284,9 +279,7 @@ def _starts_here(draft: Draft, tree: ast.Module) -> bool:
     for change in draft.changes:
         for edit in change.edits:
             at = edit.span.start
-            text = draft.new_text(edit)
-            asks = _asks(text) or any(mentions(text, name) for name in draft.helpers.values())
-            if draft.document.member_at(at) != index or not asks:
+            if draft.document.member_at(at) != index or not asks_or_calls(draft, edit):
                 continue
             # In its body: what is the default of a parameter, or decorates, runs with the file.
             around = [

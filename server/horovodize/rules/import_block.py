@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from horovodize.rules import early_users
 from horovodize.rules.draft import Draft
 from horovodize.summary.import_order import importing_guard
 from horovodize.summary.interface import imported_paths
@@ -49,6 +50,9 @@ def head_place(draft: Draft, tree: ast.Module) -> HeadPlace | None:
     if imported is None:
         first = next((s for s in tree.body if not _is_docstring(tree, s) and not _is_future(s)), None)
         return HeadPlace(first, None) if first is not None and tree is not draft.module.tree else None
+    asking = early_users.first_before(draft, tree, imported)
+    if asking is not None and (early is None or tree.body.index(asking) < tree.body.index(early)):
+        early = asking
     if early is not None and tree.body.index(early) <= tree.body.index(imported):
         previous = [
             s for s in tree.body[: tree.body.index(early)] if isinstance(s, (ast.Import, ast.ImportFrom))
