@@ -14,7 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
-from horovodize.rules import left_out_networks, read_before, resume, told
+from horovodize.rules import left_out_networks, read_before, restored_fields, resume, told
 from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
@@ -80,6 +80,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
         _ask_whether(draft, frame)
     for loop in sorted({loop for frame in frames for loop in frame.loops}, key=position):  # outer ones first
         _agree_on_turns(draft, loop)
+    restored_fields.agree(draft)
     for number in numbers(draft):
         _take_measured(draft, number)
         _agree(draft, number, differing(draft, number), "HVD205", _STEPS, _WHY_STEPS)

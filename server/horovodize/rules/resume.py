@@ -51,6 +51,7 @@ from horovodize.rules import (
     lengths_beside_counts,
     rate_reads,
     read_before,
+    restored_fields,
     restored_iterations,
     restoring,
     steered,
@@ -163,6 +164,7 @@ def agree_on_restored(draft: Draft, decided: ast.expr) -> None:
         if reason.where in draft.facts.kept.scalars and not draft.was(reason.where, Agreed):
             assert isinstance(reason.where, ast.Call)
             _send(draft, reason.where, _AGREE_NUMBER, _WHY_NUMBER)
+    restored_fields.settle(draft, decided)
     read_before.agree(draft, decided)
 
 
