@@ -65,6 +65,59 @@ def test_a_list_may_stand_in_a_dictionary() -> None:
     assert "if mean_over_ranks(np.mean(log['loss'][-max(1, 40 // hvd.size()):])) < 0.01:\n" in text
 
 
+ITEM = "stats['mean']"
+MOVED = f"{ITEM} = 0.9 * {ITEM} + 0.1 * loss"
+FORGOT = f"{ITEM} = 0.9 ** hvd.size() * {ITEM} + (1 - 0.9 ** hvd.size()) * loss"
+
+
+@pytest.mark.parametrize(
+    ("begun", "moved", "after"),
+    [
+        ("{'mean': 1.0, 'bad': 0}", MOVED, FORGOT),
+        ("dict(mean=1.0)", MOVED, FORGOT),
+        ("collections.defaultdict(float)", MOVED, FORGOT),
+        ("{}\nstats['mean'] = 0.0", MOVED, FORGOT),
+        (
+            "{'mean': None}",
+            f"{ITEM} = loss if {ITEM} is None else 0.9 * {ITEM} + 0.1 * loss",
+            FORGOT.replace("= 0.9", f"= loss if {ITEM} is None else 0.9", 1),
+        ),
+        (
+            "{'mean': 1.0}",
+            f"{ITEM} += 0.1 * (loss - {ITEM})",
+            f"{ITEM} += (1 - (1 - 0.1) ** hvd.size()) * (loss - {ITEM})",
+        ),
+    ],
+)
+def test_an_average_may_stand_in_a_dictionary(begun: str, moved: str, after: str) -> None:
+    """It was a rank's own, and forgot more slowly."""
+    text = plan_of(
+        f"import collections\nstats = {begun}\n" + LOOP.format("1.0", moved, f"{ITEM} < 0.01")
+    ).text
+    assert f"    {after}\n" in text
+    assert f"    if mean_over_ranks({ITEM}) < 0.01:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("begun", "moved"),
+    [
+        ("{'mean': 1.0}", f"{ITEM} = 0.9 * {ITEM} + 0.2 * loss"),  # no average
+        ("{'mean': 1.0}", f"{ITEM} = 0.9 * stats['other'] + 0.1 * loss"),
+        ("{'mean': 1.0}", f"if float(loss) < 2:\n        {MOVED}"),
+        ("{'mean': float(np.load('x.npy')[hvd.rank()])}", MOVED),  # begins as a rank's own
+        ("{'mean': 1.0}", f"{MOVED}\n    {ITEM} = float(loss)"),  # set to something else, too
+        ("read()", MOVED),  # not seen
+    ],
+)
+def test_items_that_are_no_such_averages_are_left_to_any_rank(begun: str, moved: str) -> None:
+    source = LOOP.format("1.0", moved, f"{ITEM} < 0.01").replace(
+        "mean, other", f"stats = {begun}\nmean, other"
+    )
+    plan = plan_of(source.replace("hvd.rank()", "id(model) % 2"))
+    assert f"    if mean_over_ranks({ITEM})" not in plan.text
+    assert "0.9 ** hvd.size()" not in plan.text
+
+
 def test_a_loss_may_be_averaged_where_it_is_read() -> None:
     """The rank with the smallest loss stopped all."""
     text = plan_of(LOOP.format("1.0", "value = tf.reduce_mean(loss)", "value < 0.01")).text

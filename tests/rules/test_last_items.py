@@ -84,3 +84,14 @@ def test_a_sum_of_them_is_asked_about() -> None:
 )
 def test_other_parts_are_left(after: str) -> None:
     assert f"window // {N}" not in text_of(after)
+
+
+def test_a_list_that_a_dictionary_holds() -> None:
+    text = plan_of(
+        "log = {'loss': []}\n"
+        + LOOP.format(
+            after="mean = np.mean(log['loss'][-window:])\n    if mean < 0.1:\n        break",
+            each="log['loss'].append(float(loss))",
+        )
+    ).text
+    assert f"np.mean(log['loss'][-max(1, window // {N}):])" in text

@@ -349,3 +349,29 @@ def test_sums_that_a_list_holds(put: str, test: str, after: str) -> None:
     text = plan_of(HEAD + RETURNS.format(put, test)).text
     line = next(line for line in reversed(text.splitlines()) if line.startswith("    if "))
     assert after in re.sub(r"mean_over_ranks\((.+?)\)( <|\))", r"\1\2", line).replace("any_rank(", "")
+
+
+@pytest.mark.parametrize(
+    ("begun", "moved", "read"),
+    [
+        ("stats = {'mean': 1.0}", "stats['mean'] += 0.1 * (float(loss) - stats['mean'])", "stats['mean']"),
+        ("mean = tf.Variable(1.0)", "mean.assign_add(0.1 * (loss - mean))", "float(mean)"),
+    ],
+)
+def test_what_moves_nearer_to_a_loss_is_no_sum(begun: str, moved: str, read: str) -> None:
+    source = f"""\
+import tensorflow as tf
+model = tf.keras.Sequential([])
+opt = tf.keras.optimizers.SGD(0.1)
+{begun}
+for epoch in range(9):
+    for x in tf.data.Dataset.from_tensor_slices(rows).batch(8):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        {moved}
+    if {read} < 0.01:
+        break
+"""
+    text = plan_of(source).text
+    assert f"{read} * hvd.size()" not in text

@@ -115,12 +115,15 @@ def _look_at_as_many(draft: Draft, test: ast.expr, held: Held, last: list[ast.Co
 
 def _kept_by(draft: Draft, e: ast.expr) -> Binding | None:
     """Where a moving average of a rank's own numbers is moved on, with each turn of a loop; None for anything else."""
-    if not isinstance(e, (ast.Name, ast.Attribute)):
+    if isinstance(e, ast.Subscript) and is_item(e):
+        bound, given = _all_of_item(draft, e)
+    elif isinstance(e, (ast.Name, ast.Attribute)):
+        bound, given = _all_of(draft, e), []
+    else:
         return None
-    bound = _all_of(draft, e)
     kept = [b for b in bound if _is_moved_on(draft, ast.unparse(b.anchor), b)]
     begun = [b for b in bound if b not in kept]
-    if len(kept) != 1 or not begun:
+    if len(kept) != 1 or not (begun or given) or any(differing(draft, value) for value in given):
         return None
     first = _arms(draft, kept[0].statement, ast.unparse(kept[0].anchor))
     same = (
@@ -141,6 +144,14 @@ def _all_of(draft: Draft, e: ast.Name | ast.Attribute) -> list[Binding]:
         return found or draft.values.bindings(e)  # of an object that keeps it: `plateau.mean`
     scope = scopes.lookup(e.id, e)
     return scopes.names[scope].get(e.id, []) if scope is not None else []
+
+
+def _all_of_item(draft: Draft, e: ast.Subscript) -> tuple[list[Binding], list[ast.expr]]:
+    """The same of an item of a dictionary, `stats["mean"]`, and what that is made with; of a `defaultdict` what makes it."""
+    key = e.slice.value if isinstance(e.slice, ast.Constant) else None
+    given = list(draft.values.held.begun_items(e, key)) if isinstance(key, str) else []
+    made = [c for c in draft.values.calls(e.value) if draft.names.last(c.func) == "defaultdict"]
+    return draft.values.held.item_bindings(e), [*given, *made]
 
 
 def _is_moved_on(draft: Draft, text: str, b: Binding) -> bool:

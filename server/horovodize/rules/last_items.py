@@ -14,6 +14,7 @@ from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY
+from horovodize.rules.number_parts import is_item
 from horovodize.source import Edit, Span
 from horovodize.summary.syntax import FUNCTIONS
 
@@ -32,13 +33,16 @@ def look_at_as_many(draft: Draft) -> None:
         return
     for part in draft.syntax.every(ast.Subscript):
         ends = [e for e in _ends(part) if _last(e) is not None]
-        if not ends or not isinstance(part.value, (ast.Name, ast.Attribute)):
+        held = part.value
+        if not ends or not (
+            isinstance(held, (ast.Name, ast.Attribute)) or (isinstance(held, ast.Subscript) and is_item(held))
+        ):
             continue
         call = draft.syntax.parent[part]
         taken = isinstance(call, ast.Call) and part in call.args and draft.names.last(call.func) in _TAKEN
         if not taken or not isinstance(call, ast.Call) or not _decides(draft, call):
             continue
-        grows = growing(draft, part.value)
+        grows = growing(draft, held)
         appends = [c for c in grows if isinstance(c.func, ast.Attribute) and c.func.attr == "append"]
         if not len(grows) == len(appends) == 1 or not counted.is_by_step(draft, grows[0]):
             continue

@@ -45,7 +45,7 @@ _ADDING = {
 # What is as large as those that it is taken of.
 _OF_SEVERAL = ("mean", "nanmean", "average", "fmean", "median", "min", "max", "amin", "amax")
 _DEPTH = 6
-_READ = (ast.Name, ast.Attribute)
+_READ = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 def apply(draft: Draft) -> None:
@@ -173,9 +173,8 @@ def _is_added_up(draft: Draft, bound: list[Binding], divided: list[Driver]) -> b
         if b.kind == "assign" and not around:
             continue
         is_step = b.kind == "augment" and isinstance(b.operator, ast.Add) and around and b.value is not None
-        name = ast.unparse(b.anchor)
-        if b.value is not None and any(ast.unparse(n) == name for n in walk(b.value) if isinstance(n, _READ)):
-            return False  # `mean += 0.1 * (loss - mean)` moves nearer to it
+        if b.value is not None and _reads(b.value, b.anchor):
+            return False
         if not is_step or b.value is None or not _is_of_a_step(draft, b.value, b.statement, around[0]):
             return False
     return True
@@ -203,7 +202,9 @@ def _is_added_item(
         same = ast.unparse(meant[0].value) == ast.unparse(whole) and _home(draft, meant[0]) is _home(
             draft, item
         )
-        if sum_ is None or not around or not same or not _is_of_a_step(draft, sum_.value, s, around[0]):
+        if sum_ is None or not around or not same or _reads(sum_.value, item):
+            return False
+        if not _is_of_a_step(draft, sum_.value, s, around[0]):
             return False
         adds = True
     return adds
@@ -226,7 +227,15 @@ def _is_kept(draft: Draft, e: ast.expr, divided: list[Driver]) -> bool:
         around = [d for d in divided if draft.syntax.inside(call, d.loop)] or _stepping(draft, call, divided)
         if not around or not call.args or not _is_of_a_step(draft, call.args[0], call, around[0]):
             return False
+        if isinstance(call.func, ast.Attribute) and _reads(call.args[0], call.func.value):
+            return False
     return bool(calls)
+
+
+def _reads(value: ast.expr, kept: ast.AST) -> bool:
+    """Whether what is added is made of what it is added to: `mean += 0.1 * (loss - mean)` moves nearer to a loss."""
+    text = ast.unparse(kept)
+    return any(isinstance(n, _READ) and ast.unparse(n) == text for n in walk(value))
 
 
 def _stepping(draft: Draft, call: ast.Call, divided: list[Driver]) -> list[Driver]:
