@@ -16,9 +16,9 @@ from horovodize.facts.cursors import cursors_of
 from horovodize.facts.restarts import Restart
 from horovodize.plan import Decision
 from horovodize.rules import counted, numbers_of_batches, summed_items, told_averages
+from horovodize.rules.averages_of_events import WHAT, WHY, factors
 from horovodize.rules.decisions import Divided, OfAll, Shared
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
-from horovodize.rules.event_averages import factors
 from horovodize.rules.selected_arrays import arrays
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
 from horovodize.source import Edit
@@ -26,8 +26,6 @@ from horovodize.source.nodes import names_in
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import arguments, is_one
-
-_WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
 
 _SHOWING = ("set_description", "set_postfix", "set_postfix_str", "write", "info", "debug")
 
@@ -119,9 +117,7 @@ def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
     if draft.decide(divisor, Divided(rule)):
         opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
         edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
-        draft.change(
-            rule, divisor, "Average over the steps of a rank", _WHY, draft.decided(Decision.DIVIDED, edits)
-        )
+        draft.change(rule, divisor, WHAT, WHY, draft.decided(Decision.DIVIDED, edits))
 
 
 def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:

@@ -7,9 +7,9 @@ import ast
 from horovodize.plan import Decision
 from horovodize.rules import (
     among_numbers,
+    averages_of_events,
     capacities,
     counted,
-    event_averages,
     guarded,
     later_updates,
     lengths,
@@ -93,7 +93,7 @@ def at_number(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, o
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
     restored_iterations.tell(draft, "G5", test, number)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
-        event_averages.keep_of_event(draft, test, bounds[0])
+        averages_of_events.keep_of_event(draft, test, bounds[0])
 
 
 def _at_scaled(draft: Draft, test: ast.expr, number: ast.expr, bounds: list[ast.expr]) -> None:

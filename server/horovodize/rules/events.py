@@ -51,6 +51,7 @@ from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.plan import Decision
 from horovodize.rules import (
     annealing,
+    averages_of_events,
     beside_updates,
     capacities,
     countdowns,
@@ -59,7 +60,6 @@ from horovodize.rules import (
     crossings,
     epoch_counts,
     epochs_of_steps,
-    event_averages,
     event_numbers,
     gathered_batches,
     guarded,
@@ -307,7 +307,7 @@ def _every(
         return
     apart = around is None or nested.is_in_one_of_all(draft, test, number)
     if apart and counts and crossings.apply(draft, test, modulo, rest, goes_on, _count):
-        event_averages.keep_of_event(draft, test, divisor)
+        averages_of_events.keep_of_event(draft, test, divisor)
         return
     within = nested.multiple(draft, around, divisor, test) if around is not None else None
     doubt = _PERHAPS.format(draft.module.text(number)) if not counts else ""
@@ -330,7 +330,7 @@ def _every(
     if rest is not None and not _is_zero(rest):
         edits += _remainder(draft, modulo, rest, divisor)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
-    event_averages.keep_of_event(draft, test, divisor)
+    averages_of_events.keep_of_event(draft, test, divisor)
 
 
 def _is_zero(rest: ast.expr | None) -> bool:

@@ -9,10 +9,10 @@ import ast
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.rules import (
     among_numbers,
+    averages_of_events,
     beside_updates,
     counted,
     epoch_counts,
-    event_averages,
     guarded,
     lengths_beside_counts,
     windows,
@@ -43,7 +43,7 @@ def compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, oper
             beside_updates.tell(draft, test, _divisor(left))
         else:
             _every(draft, test, number, left, right, operator)
-            event_averages.keep_of_event(draft, test, _divisor(left))
+            averages_of_events.keep_of_event(draft, test, _divisor(left))
         return True
     turn = _turn_before(draft, left)
     if turn is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
@@ -71,7 +71,7 @@ def tested(draft: Draft, modulo: ast.BinOp) -> bool:
         by, doubt = _goes_on_by(draft, modulo, number)
         edits = (*own, *Edit.around(draft.module.span(modulo), "", f" >= {by}"))
         draft.change("G5", modulo, _WHAT, _WHY, edits, doubt)
-        event_averages.keep_of_event(draft, modulo, modulo.right)
+        averages_of_events.keep_of_event(draft, modulo, modulo.right)
     return True
 
 

@@ -1,11 +1,13 @@
-"""Averages of what was added up since the last of the events that come every so many steps: part of G5.
+"""Averages over the steps since the last of the events that come every so many, `total / 100`: part of G4, G5 and S5.
 
-`total / 100` in `if step % 100 == 0:`, where `total` begins again, is one of fewer steps when a rank takes 1/size() of them."""
+An event is what an `if` decides: the statements under it, or those after one that leaves them out (`if step % 100:
+continue`)."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from horovodize.plan import Decision
@@ -15,11 +17,25 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import divisors_in
 from horovodize.summary.augmented import added
 
-_WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
+WHAT = "Average over the steps of a rank"
+WHY = "A rank adds up 1/size() of the steps; so it divides by 1/size() of them."
 _PERHAPS_STEPS = (
     "what is added up here since the last time is that of 1/size() of the steps; if this number counts steps, divide it by the "
     "number of ranks"
 )
+_LEAVING = (ast.Continue, ast.Return)
+
+
+@dataclass(frozen=True, eq=False)
+class _Event:
+    """What comes every so many steps: `decided` by a test, and the statements in its `body`."""
+
+    decided: ast.If
+    body: tuple[ast.stmt, ...]
+
+    def has(self, draft: Draft, n: ast.AST) -> bool:
+        """Whether something stands in it."""
+        return any(draft.syntax.inside(n, s) for s in (self.decided, *self.body))
 
 
 def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
@@ -27,39 +43,47 @@ def keep_of_event(draft: Draft, test: ast.expr, every: ast.expr) -> None:
 
     test:  what says whether it comes, divided already
     every: that number"""
-    for event in named_tests.decisions(draft, test):
-        _keep_of(draft, event, every)
+    for decided in named_tests.decisions(draft, test):
+        _keep_of(draft, _Event(decided, _decided_by(draft, decided)), every)
 
 
-def _keep_of(draft: Draft, event: ast.If, every: ast.expr) -> None:
+def _decided_by(draft: Draft, decided: ast.If) -> tuple[ast.stmt, ...]:
+    """What comes with an event: what stands after `if step % 100: continue`, else what stands under a test."""
+    is_equal = isinstance(decided.test, ast.Compare) and isinstance(decided.test.ops[0], ast.Eq)
+    if is_equal or decided.orelse or len(decided.body) > 1 or not isinstance(decided.body[0], _LEAVING):
+        return tuple(decided.body)
+    block = draft.syntax.block(decided)
+    return tuple(block[block.index(decided) + 1 :])
+
+
+def _keep_of(draft: Draft, event: _Event, every: ast.expr) -> None:
     summed = _summed(draft, event)
     sums, last = _begun_again(event) & summed, _kept_last(event, summed)
     _divide_as_added(draft, event, sums, every)
     for told in _told_to_a_mean(draft, event, sums, every):
         edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, told, "G5"))
-        draft.change("G5", told, "Average over the steps of a rank", _WHY, edits)
-    for divisor, what in divisors_in(draft, event) if sums or last else ():
-        if not draft.syntax.inside(divisor, event):
+        draft.change("G5", told, WHAT, WHY, edits)
+    for divisor, what in divisors_in(draft, event.decided) if sums or last else ():
+        if not event.has(draft, divisor):
             continue
         if not _is_of(draft, divisor, what, sums, event) and not _is_since_last(what, last):
             continue
-        parts = factors(divisor)
-        same = [f for f in parts if ast.dump(f) == ast.dump(every)]
+        same = [f for f in factors(divisor) if ast.dump(f) == ast.dump(every)]
         for factor in same:
             if not draft.was(factor, Divided):
                 edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor, "G5"))
-                draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
+                draft.change("G5", factor, WHAT, WHY, edits)
         known = draft.facts.feeding.kinds.constant(divisor)
         if not same and known is not None and known > 1:
             draft.note("G5", divisor, _PERHAPS_STEPS)
 
 
-def _divide_as_added(draft: Draft, event: ast.If, sums: set[str], every: ast.expr) -> None:
+def _divide_as_added(draft: Draft, event: _Event, sums: set[str], every: ast.expr) -> None:
     """The same where each step adds a part: `loss += step() / every`, shown and set to 0 in the event."""
-    for loop in draft.syntax.loops(event)[:1]:
+    for loop in draft.syntax.loops(event.decided)[:1]:
         for n in ast.walk(loop):
             sum_ = added(n)
-            if sum_ is None or _whole(sum_.target) not in sums or draft.syntax.inside(n, event):
+            if sum_ is None or _whole(sum_.target) not in sums or event.has(draft, n):
                 continue
             ratio = sum_.value
             if not isinstance(ratio, ast.BinOp) or not isinstance(ratio.op, ast.Div):
@@ -67,10 +91,10 @@ def _divide_as_added(draft: Draft, event: ast.If, sums: set[str], every: ast.exp
             for factor in (f for f in factors(ratio.right) if ast.dump(f) == ast.dump(every)):
                 if not draft.was(factor, Divided):
                     edits = draft.decided(Decision.DIVIDED, counted.over_ranks(draft, factor, "G5"))
-                    draft.change("G5", factor, "Average over the steps of a rank", _WHY, edits)
+                    draft.change("G5", factor, WHAT, WHY, edits)
 
 
-def _told_to_a_mean(draft: Draft, event: ast.If, sums: set[str], every: ast.expr) -> Iterator[ast.expr]:
+def _told_to_a_mean(draft: Draft, event: _Event, sums: set[str], every: ast.expr) -> Iterator[ast.expr]:
     """The number of steps that a function is told with a sum, which it divides by it: `show(total, 100)`."""
     for call in (n for s in event.body for n in ast.walk(s) if isinstance(n, ast.Call)):
         callee = draft.values.callee(call)
@@ -86,7 +110,7 @@ def _told_to_a_mean(draft: Draft, event: ast.If, sums: set[str], every: ast.expr
                 yield by
 
 
-def _begun_again(event: ast.If) -> set[str]:
+def _begun_again(event: _Event) -> set[str]:
     """What an event sets anew, as it is written: `total = 0`, `self.sums = {}`, `losses.clear()`."""
     found: set[str] = set()
     for n in (n for s in event.body for n in ast.walk(s)):
@@ -98,7 +122,7 @@ def _begun_again(event: ast.If) -> set[str]:
     return found
 
 
-def _kept_last(event: ast.If, summed: set[str]) -> set[tuple[str, str]]:
+def _kept_last(event: _Event, summed: set[str]) -> set[tuple[str, str]]:
     """(a sum, what an event sets to it): `logged = total`, from which the next one counts."""
     set_to = [n for s in event.body for n in ast.walk(s) if isinstance(n, ast.Assign)]
     kept = {(ast.unparse(n.value), ast.unparse(target)) for n in set_to for target in n.targets}
@@ -111,18 +135,18 @@ def _is_since_last(what: ast.AST, kept: set[tuple[str, str]]) -> bool:
     return any((ast.unparse(n.left), ast.unparse(n.right)) in kept for n in lesses)
 
 
-def _summed(draft: Draft, event: ast.If) -> set[str]:
+def _summed(draft: Draft, event: _Event) -> set[str]:
     """What something is added to with each step, beside an event: in the loop around it; where that is in another function,
     as it is for a callback, in its own; what an object keeps also in other methods of the class."""
-    function = draft.syntax.function(event)
-    loops = draft.syntax.loops(event)
+    function = draft.syntax.function(event.decided)
+    loops = draft.syntax.loops(event.decided)
     around: list[ast.AST] = [loops[0]] if loops else [function] if function is not None else []
     owner = draft.syntax.method_class(function) if function is not None else None
-    beside = [n for root in around for n in ast.walk(root) if not draft.syntax.inside(n, event)]
+    beside = [n for root in around for n in ast.walk(root) if not event.has(draft, n)]
     found = {_added_to(n) for n in beside} | {_item_added_to(n) for n in beside}
     for n in ast.walk(owner) if owner is not None else ():
         kept = _added_to(n)
-        if kept is not None and kept.startswith("self.") and not draft.syntax.inside(n, event):
+        if kept is not None and kept.startswith("self.") and not event.has(draft, n):
             if draft.facts.occasions.counted_at(n) is not None:
                 found.add(kept)
     return {kept for kept in found if kept is not None}
@@ -162,14 +186,14 @@ def _is_place_or_item(n: ast.AST) -> TypeGuard[ast.Name | ast.Attribute | ast.Su
     return _is_place(n) or (isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant))
 
 
-def _is_of(draft: Draft, divisor: ast.expr, what: ast.AST, sums: set[str], event: ast.If) -> bool:
+def _is_of(draft: Draft, divisor: ast.expr, what: ast.AST, sums: set[str], event: _Event) -> bool:
     """Whether it is one of some sums that is divided: by its name, or by one that an event gives it or its parts (`for k, v in
     sums.items()`)."""
     ratio = draft.syntax.parent[divisor]
     read = [n for e in (what, ratio.left if isinstance(ratio, ast.BinOp) else what) for n in ast.walk(e)]
     for name in [n for n in read if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]:
         for b in draft.module.scopes.reaching(name):
-            if b.value is not None and draft.syntax.inside(b.statement, event):
+            if b.value is not None and event.has(draft, b.statement):
                 read += ast.walk(b.value)
     return any(_is_place_or_item(n) and ast.unparse(n) in sums for n in read)
 
@@ -186,3 +210,6 @@ def factors(e: ast.expr) -> list[ast.expr]:
     if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult):
         return [*factors(e.left), *factors(e.right)]
     return [e]
+
+
+__all__ = ["WHAT", "WHY", "factors", "keep_of_event"]
