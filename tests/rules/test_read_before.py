@@ -5,6 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.options import Options
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .pairs import changes, plan_of
 from .sessions import BUILT, INIT
 
@@ -246,6 +252,31 @@ bad, best = load_state()"""
     text = plan_of(PROGRAM.format(read=read, decide=PATIENCE)).text
     line = "bad, best = hvd.broadcast_object((bad, best))\n"
     assert text.index("= load_state()") < text.index(line) < text.index("for epoch")
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "saved.get('best', 9.0), saved.get('bad', 0)",
+        "saved.get('best', float('inf')), saved.get('bad', 0)",
+        "saved['best'] if saved else 9.0, saved.get('bad') or 0",
+    ],
+)
+def test_what_a_dictionary_may_have_is_rank_0s(begun: str) -> None:
+    """It was refused."""
+    read = f"saved = json.load(open('best.txt')) if os.path.exists('best.txt') else {{}}\nbest, bad = {begun}"
+    text = plan_of(PROGRAM.format(read=read, decide=PATIENCE)).text
+    assert (
+        text.index("best, bad =")
+        < text.index("bad, best = hvd.broadcast_object((bad, best))\n")
+        < text.index("for epoch")
+    )
+
+
+def test_what_else_may_give_something_is_not_sent() -> None:
+    read = "best, bad = 9.0, 0\nif os.path.exists('best.txt'):\n    best = store.get('best', model)"
+    result = distribute(summarize(Document(PROGRAM.format(read=read, decide=PATIENCE))), Options())
+    assert not isinstance(result, Plan) or "broadcast_object((bad, best))" not in result.text
 
 
 CALLBACK = """\

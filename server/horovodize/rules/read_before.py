@@ -170,11 +170,17 @@ def _has(e: ast.expr, i: int) -> TypeGuard[ast.Tuple | ast.List]:
 
 
 def _is_plain(draft: Draft, value: ast.expr) -> bool:
-    while isinstance(value, ast.Subscript):  # `saved["best"]`
-        value = value.value
+    match value:
+        case ast.Subscript():  # `saved["best"]`
+            return _is_plain(draft, value.value)
+        case ast.Call(func=ast.Attribute(attr="get", value=saved), args=[_, *otherwise], keywords=[]):
+            return all(_is_plain(draft, e) for e in (saved, *otherwise))  # `saved.get("best", 9.0)`
     return all(
         isinstance(o.node, _PLAIN)
         or draft.names.of(o.node) in INFINITE
         or (isinstance(o.node, ast.Call) and draft.names.last(o.node.func) in _LOADING)
+        or (
+            isinstance(o.node, (ast.Subscript, ast.Call)) and o.node is not value and _is_plain(draft, o.node)
+        )
         for o in draft.values.origins(value)
     )
