@@ -407,3 +407,58 @@ def test_what_is_added_in_other_loops_too_is_no_sum_of_steps() -> None:
     assert SHARED in plan_of(head + turn).text
     plan = plan_of(head.replace("for epoch", "for x, y in held:\n    count(y)\nfor epoch") + turn)
     assert SUM not in plan.text
+
+
+# ---------------------------------------------------------------------- where ranks could wait for each other
+
+COUNT = """\
+def count(n):
+    global total, due
+    total += n
+    if total >= due:
+        due += 500
+        return True
+    return False
+"""
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "for row in y[y > 2]:\n    total += int(row)\n" + DUE,  # of some ranks more rows
+        "for row in y:\n    total += int(row)\n" + DUE,  # a last batch may be smaller
+        "k = n\nwhile k > 0:\n    total += n\n    k -= 3\n" + DUE,
+        "if float(loss) < 2 and count(n):\n    save()\n",
+        "if count(n) if float(loss) < 2 else False:\n    save()\n",
+    ],
+)
+def test_what_ranks_add_up_a_different_number_of_times_is_asked_about(turn: str) -> None:
+    head = HEAD.replace("total, since", COUNT + "total, since") if "count(n)" in turn else HEAD
+    plan = plan_of(head + textwrap.indent(turn, "        "))
+    assert SUM not in plan.text
+    assert any("this sum is of a rank's own steps" in doubt for doubt in doubts(plan, "G5"))
+
+
+def test_a_loop_of_as_many_turns_on_all_ranks_is_none_of_them() -> None:
+    assert f"total += {SUM}(n)" in text_of("for part in range(3):\n    total += n\n" + DUE)
+
+
+@pytest.mark.parametrize("rows", ["len(x)", "int(x.shape[0])"])
+@pytest.mark.parametrize(
+    "then", ["print(last / total)\n    save()", "if last / total > 0.9:\n        save()"]
+)
+def test_rows_that_a_mean_is_of_are_those_of_all_ranks_where_an_event_goes_by_them(
+    rows: str, then: str
+) -> None:
+    """The event came after size() times as many rows."""
+    turn = f"total += {rows}\nlast += int(tf.reduce_sum(tf.cast(tf.abs(y - 3) < 1, tf.int32)))\n"
+    text = text_of(turn + f"if total >= 500:\n    {then}\n    total, last = 0, 0\n")
+    assert f"total += {SUM}({rows})" in text
+    assert f"last += {SUM}(int(" in text
+    assert "if total >= 500" in text
+
+
+@pytest.mark.parametrize("added", ["float(loss) - 1", "-n", "n - 3", "0.1 * (n - total)"])
+def test_what_may_go_back_is_no_sum(added: str) -> None:
+    plan = plan_of(HEAD + textwrap.indent(f"total += {added}\n" + DUE, "        "))
+    assert SUM not in plan.text

@@ -30,7 +30,7 @@ from horovodize.rules.sums_of_steps import Sum, is_place, key_of, reads_of, sets
 from horovodize.rules.target_networks import losses_of
 from horovodize.rules.unseen_counts import only_shows
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import Loop, argument
 
 _WHAT = "Add up what all ranks' steps give"
 _WHY = "A rank adds up 1/size() of what is seen; what goes by the sum goes by all of it."
@@ -266,14 +266,37 @@ def _is_reached(draft: Draft, place: ast.AST, total: Sum, agreed: frozenset[ast.
     around the one that takes the steps they decide together, for those steps."""
     if outputs_of(draft).is_early(place):
         return False
-    uniform, loops = draft.facts.uniform.where(agreed), [d.loop for d in total.drivers]
+    uniform, loops = draft.facts.uniform.where(agreed), {d.loop for d in total.drivers}
+    frames = [frame.node for way in draft.drive.ways(place) for frame in way]
+    if not all(isinstance(uniform.number_of(e), Uniform) for e in _repeated_by(draft, place, loops)):
+        return False
     if isinstance(uniform.reach(place), Uniform):
         return True
-    frames = [frame.node for way in draft.drive.ways(place) for frame in way]
     under = [test for node in frames for test, _ in draft.syntax.conditions(node)]
     tests = [t.test for t in under if not any(draft.syntax.inside(loop, t) for loop in loops)]
     tests += [t.test for node in frames for t in draft.facts.occasions.skipped_by(node, {*total.drivers})]
+    tests += [e for node in frames for e in _asked_before(draft, node)]
     return not any(True for test in tests for _ in uniform.reasons(test))
+
+
+def _repeated_by(draft: Draft, place: ast.AST, loops: set[Loop]) -> Iterator[ast.expr]:
+    """What loops in a turn of a driver go through, within which something is added up."""
+    for way in draft.drive.ways(place):
+        for loop in (loop for frame in way for loop in frame.loops):
+            if loop in loops:
+                break
+            yield loop.test if isinstance(loop, ast.While) else loop.iter
+
+
+def _asked_before(draft: Draft, node: ast.AST) -> Iterator[ast.expr]:
+    """What decides in a test whether a part of it is come to: `loss < 2` of `loss < 2 and count(rows)`."""
+    child = node
+    for a in draft.syntax.ancestors(node):
+        if isinstance(a, (ast.stmt, ast.Lambda)):
+            return
+        if isinstance(a, ast.BoolOp):
+            yield from a.values[: next(i for i, v in enumerate(a.values) if v is child)]
+        child = a
 
 
 def _is_in_branch(draft: Draft, place: ast.AST) -> bool:

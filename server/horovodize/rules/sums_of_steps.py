@@ -19,6 +19,7 @@ from horovodize.summary.feeding import Driver
 
 _OWN = (Source.ROWS, Source.CHANCE)  # rows that a rank is dealt, or draws
 _COUNTING = ("int", "len", "count_nonzero")
+_NEVER_LESS = ("abs", "square", "len", "count_nonzero")  # than 0, whatever they are given
 Place: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
 
 
@@ -69,7 +70,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         counter = draft.facts.counters.of(sum_.target)
         if (counter is not None and not counter.rows) or not _is_measured(draft, sum_.value):
             return None
-        counts_rows = counts_rows or counter is not None
+        counts_rows = counts_rows or counter in draft.facts.counters.listed.of_rows
         if _may_be_less(draft, sum_):
             return None
         drivers |= at[0]
@@ -144,12 +145,16 @@ def _is_whole(draft: Draft, value: ast.expr) -> bool:
 def _may_be_less(draft: Draft, sum_: Augmented) -> bool:
     """Whether a number may also go back, as one that follows another: `k += 0.1 * (loss - k)`."""
     made_of = [sum_.value, *(o.node for o in draft.values.origins(sum_.value))]
-    parts = [n for e in made_of for n in ast.walk(e)]
     own = ast.unparse(sum_.target)
-    return any(
-        isinstance(n, (ast.Sub, ast.USub)) or (isinstance(n, ast.expr) and ast.unparse(n) == own)
-        for n in parts
-    )
+    if any(isinstance(n, ast.expr) and ast.unparse(n) == own for e in made_of for n in ast.walk(e)):
+        return True
+    while made_of:
+        n = made_of.pop()
+        if isinstance(n, (ast.Sub, ast.USub)):
+            return True
+        counts = isinstance(n, ast.Call) and draft.names.last(n.func) in _NEVER_LESS
+        made_of += () if counts or isinstance(n, ast.Compare) else ast.iter_child_nodes(n)
+    return False
 
 
 def _is_number_of_rows(draft: Draft, value: ast.expr) -> bool:
