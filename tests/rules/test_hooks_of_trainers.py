@@ -83,6 +83,9 @@ def test_what_steps_do_is_adapted(text: str) -> None:
 
 BY_NAME = "getattr(hook, name)(self)"
 BY_NUMBER = 'self.call("after_step")'
+IF_THERE = "run = getattr(hook, name, None)\n            if run is not None:\n                run(self)"
+IF_IT_HAS = "if hasattr(hook, name):\n                getattr(hook, name)(self)"
+UNLESS_THERE = "run = getattr(hook, name, None)\n            if not run:\n                continue\n            run(self)"
 BY_END = TRAINER.replace('call("after_', 'call("')
 
 
@@ -92,6 +95,9 @@ BY_END = TRAINER.replace('call("after_', 'call("')
         HOOKS + BY_END.replace(BY_NAME, 'getattr(hook, "after_" + name)(self)') + LISTED,
         HOOKS + BY_END.replace(BY_NAME, 'getattr(hook, f"after_{name}")(self)') + LISTED,
         HOOKS + TRAINER.replace(BY_NAME, "run = getattr(hook, name)\n            run(self)") + LISTED,
+        HOOKS + TRAINER.replace(BY_NAME, IF_THERE) + LISTED,
+        HOOKS + TRAINER.replace(BY_NAME, IF_IT_HAS) + LISTED,
+        HOOKS + TRAINER.replace(BY_NAME, UNLESS_THERE) + LISTED,
         HOOKS + TRAINER.replace(BY_NUMBER, "[hook.after_step(self) for hook in self.hooks]") + LISTED,
         WRITTEN + MAKE + TRAINER + ADDED,
         WRITTEN + FOUND + TRAINER + ADDED,
@@ -160,3 +166,26 @@ def test_a_name_that_is_not_seen_may_be_any() -> None:
     plan = plan_of(HOOKS + called.replace('self.call("after_epoch")', "pass") + LISTED)
     assert doubts(plan, "C5")
     assert doubts(plan, "G5")
+
+
+def test_what_comes_by_something_else_is_not_taken_for_a_step() -> None:
+    """`if run is not None` of what is found now and then."""
+    called = TRAINER.replace(
+        "getattr(hook, name)(self)",
+        "run = self.due(hook, name)\n            if run is not None:\n                run(self)",
+    )
+    due = (
+        "    def due(self, hook, name):\n        return getattr(hook, name) if self.step % 7 == 0 else None\n"
+    )
+    plan = plan_of(HOOKS + called.replace("    def call", due + "    def call") + LISTED)
+    assert "t.assign(0.99 * t + 0.01 * o)" in plan.text
+
+
+def test_a_field_that_steps_set_is_asked_for_each_time() -> None:
+    asked = TRAINER.replace(
+        BY_NAME, "if getattr(self, 'is_due', False):\n                getattr(hook, name)(self)"
+    )
+    asked = asked.replace(
+        "self.step += 1", "self.step += 1\n                self.is_due = self.step % 7 == 0"
+    )
+    assert "t.assign(0.99 * t + 0.01 * o)" in plan_of(HOOKS + asked + LISTED).text

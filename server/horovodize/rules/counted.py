@@ -9,6 +9,7 @@ from horovodize.facts.scaled_counts import Scaled
 from horovodize.facts.steps import Feed, arrays_in
 from horovodize.facts.variable_additions import unconverted
 from horovodize.rules import guarded, loop_exits, named_tests, picked_weights, quotients
+from horovodize.rules.asked_methods import asks_for_one
 from horovodize.rules.carried_numbers import ever_bound
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -314,7 +315,7 @@ def _is_flag(draft: Draft, test: ast.expr, kept: str) -> bool:
         return all(_is_flag(draft, part, kept) for part in test.values)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _is_flag(draft, test.operand, kept)
-    if _is_set_once(draft, test) or picked_weights.picks(draft, test):
+    if _is_set_once(draft, test) or picked_weights.picks(draft, test) or asks_for_one(draft, test):
         return True
     if isinstance(test, ast.Compare) and all(isinstance(op, _ORDER) for op in test.ops):
         sides = [test.left, *test.comparators]
