@@ -106,6 +106,8 @@ class Counters:
             return None
         if whole is e and (several := self._of_several_objects(whole)) is not None:
             return several
+        while isinstance(owner, ast.Attribute):  # `engine.state.step`
+            owner = owner.value
         bound = self.module.scopes.reaching(owner) if isinstance(owner, ast.Name) else []
         handed = bool(bound) and all(b.kind == "parameter" and not self.values.passed(b) for b in bound)
         if not handed or self.values.attribute_bindings(whole):

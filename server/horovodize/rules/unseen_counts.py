@@ -29,10 +29,9 @@ def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
     if seen and _is_plain(test):
         return
     counts = (e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e))
-    read = next((e for e in counts if not own_means.divides(draft, e)), None)
-    read = read or next(
-        (n for n in walk(test) if isinstance(n, ast.Attribute) and _may_count(draft, n)), None
-    )
+    read: ast.expr | None = next((e for e in counts if not own_means.divides(draft, e)), None)
+    if read is None:
+        read = next((n for n in walk(test) if isinstance(n, ast.expr) and _may_count(draft, n)), None)
     if read is None or only_shows(draft, test) or any(draft.was(n, Decided) for n in ast.walk(test)):
         return  # or a part of it is divided already: `while step * 32 < rows // hvd.size():`
     draft.decide(test, Asked("G5"))
@@ -62,10 +61,15 @@ def _is_own_count(draft: Draft, e: ast.expr) -> bool:
     return not is_dealt and counted.of(draft, e) is not None
 
 
-def _may_count(draft: Draft, field: ast.Attribute) -> bool:
-    """Whether a field holds the number of a turn that takes training steps, and at other times something else."""
-    if draft.facts.counters.of(field) is not None:
+def _may_count(draft: Draft, field: ast.expr) -> bool:
+    """Whether a field holds the number of a turn that takes training steps, or a function is handed one, and at other times
+    something else."""
+    if not isinstance(field, (ast.Attribute, ast.Name)) or draft.facts.counters.of(field) is not None:
         return False
+    if isinstance(field, ast.Name):
+        bound = draft.module.scopes.reaching(field)
+        given = [e for b in bound if b.kind == "parameter" for e in draft.values.passed(b)]
+        return any(counted.of(draft, e) is not None for e in given)
     turns = [b for b in draft.values.attribute_bindings(field) if b.kind == "item" and not b.path]
     return any(
         d.loop is b.statement and (draft.was(d.loop, Strided) or counted.is_divided(draft, d))
