@@ -99,6 +99,15 @@ BY_END = TRAINER.replace('call("after_', 'call("')
         HOOKS + TRAINER.replace(BY_NAME, IF_IT_HAS) + LISTED,
         HOOKS + TRAINER.replace(BY_NAME, UNLESS_THERE) + LISTED,
         HOOKS + TRAINER.replace(BY_NUMBER, "[hook.after_step(self) for hook in self.hooks]") + LISTED,
+        HOOKS + TRAINER.replace("list(hooks)", "[Follow()] + hooks") + LISTED.replace(", Follow()", ""),
+        HOOKS
+        + TRAINER.replace("list(hooks)", "[Follow()] + (hooks or [])")
+        + LISTED.replace(", Follow()", ""),
+        HOOKS
+        + TRAINER.replace(
+            "in self.hooks:\n            g", "in sorted([Follow()] + self.hooks, key=id):\n            g"
+        )
+        + LISTED.replace(", Follow()", ""),
         WRITTEN + MAKE + TRAINER + ADDED,
         WRITTEN + FOUND + TRAINER + ADDED,
         DECORATED + MAKE + TRAINER + ADDED,

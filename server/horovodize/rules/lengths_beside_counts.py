@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, epoch_counts, mixed_sums
+from horovodize.rules import counted, epoch_counts, mixed_cases, mixed_sums
 from horovodize.rules.decisions import Divided, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, enclosed
@@ -23,6 +23,10 @@ from horovodize.source import Edit
 
 _WHAT = "Take the steps of all ranks together beside a count of them"
 _WHY = "The length is that of a rank's share, and the count goes on by the steps of all ranks."
+_MIXED = (
+    "this is a rank's number of steps, which goes by the length of its share, in one case and that of all ranks, as it is set, "
+    "in another: multiply it by `hvd.size()` where it is the former alone"
+)
 _RATIOS = (ast.Div, ast.FloorDiv, ast.Mod)
 _SUMS = (ast.Add, ast.Sub)
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # `strides` adapts the others
@@ -32,6 +36,7 @@ _DEPTH = 4
 
 
 def tell(draft: Draft, rule: str) -> None:
+    mixed_cases.divide(draft, rule)
     for test in draft.syntax.every(ast.Compare):
         sides = [test.left, *test.comparators]
         for side in sides if any(counted.of(draft, other) is not None for other in sides) else ():
@@ -44,7 +49,9 @@ def tell(draft: Draft, rule: str) -> None:
             for term in _shares_of(draft, length) if not told else ():
                 mixed_sums.divide(draft, term, rule)
                 if draft.decide(term, OfAll(rule)):
-                    draft.change(rule, term, _WHAT, _WHY, _times(draft, term), decision=Decision.COUNTED)
+                    doubt = "" if mixed_cases.are_settled(draft, term) else _MIXED
+                    edits = _times(draft, term)
+                    draft.change(rule, term, _WHAT, _WHY, edits, doubt, decision=Decision.COUNTED)
 
 
 def _shares_of(draft: Draft, length: ast.expr) -> list[ast.expr]:

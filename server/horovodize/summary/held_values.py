@@ -89,12 +89,15 @@ class HeldValues:
                     listed = whole
                 case _:
                     break
-        found = list[ast.expr]()
-        for o in self.values.origins(listed):
-            if o.path or not isinstance(o.node, (ast.List, ast.ListComp)):
-                continue
-            found += [o.node.elt] if isinstance(o.node, ast.ListComp) else o.node.elts
-            found += self.put_into(o.node)
+        found, todo = list[ast.expr](), list(self.values.origins(listed))
+        while todo:
+            o = todo.pop(0)
+            match o.node:
+                case ast.BinOp(op=ast.Add(), left=left, right=right) if not o.path:  # of lists
+                    todo += [*self.values.origins(left), *self.values.origins(right)]
+                case ast.List() | ast.ListComp() if not o.path:
+                    found += [o.node.elt] if isinstance(o.node, ast.ListComp) else o.node.elts
+                    found += self.put_into(o.node)
         return [e for e in found if any(self._is_defined_here(o) for o in self.values.origins(e))]
 
     def _is_defined_here(self, o: Origin) -> bool:

@@ -162,6 +162,10 @@ class Values:
                     yield function, path[1:]
             case ast.ListComp() | ast.GeneratorExp() if path and path[0] == ITEM:
                 yield e.elt, path[1:]
+            case ast.BinOp(op=ast.Add(), left=left, right=right) if path and path[0] == ITEM:
+                if self._is_list(left) or self._is_list(right):
+                    yield left, path
+                    yield right, path
             case ast.Dict() if path and path[0] == ITEM:
                 return
             case ast.Subscript(slice=ast.Constant(value=int() as i)) if i >= 0:
@@ -188,6 +192,10 @@ class Values:
                 yield from self._of_call(e, path)
             case _:
                 return
+
+    def _is_list(self, e: ast.expr) -> bool:
+        """Whether something is a list that is written out: `[Save()]` of `[Save()] + hooks`, to which no array is added."""
+        return any(isinstance(o.node, (ast.List, ast.ListComp)) and not o.path for o in self.origins(e))
 
     def read_by(self, e: ast.Attribute) -> list[ast.expr]:
         """What reading an attribute gives where a property of this module's classes is read: what that returns."""
