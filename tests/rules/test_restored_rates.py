@@ -160,3 +160,41 @@ def test_a_session_of_keras_sends_all_its_variables() -> None:
     )
     assert "learning_rate))" not in plan.text
     assert not any(n.message == SAID for n in plan.notes)
+
+
+TRAINER = (
+    TF
+    + """
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        self.opt = tf.keras.optimizers.SGD(0.1)
+        self.ck = tf.train.Checkpoint(model=self.model, opt=self.opt)
+        self.ck.restore(tf.train.latest_checkpoint("ck"))
+    def run(self):
+        for step, x in enumerate(tf.data.Dataset.from_tensor_slices(a).batch(4)):
+            {}
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(self.model(x))
+            v = self.model.trainable_variables
+            self.opt.apply_gradients(zip(tape.gradient(loss, v), v))
+"""
+)
+SET = "self.opt.learning_rate.assign(0.1 * 0.99 ** step)"
+
+
+@pytest.mark.parametrize(
+    ("turn", "start", "said"),
+    [
+        ("pass", "Trainer().run()\n", True),
+        ("pass", "trainer = Trainer()\ntrainer.run()\n", True),
+        ("pass", "def main():\n    Trainer().run()\nif __name__ == '__main__':\n    main()\n", True),
+        (SET, "Trainer().run()\n", False),
+        (SET, "if __name__ == '__main__':\n    Trainer().run()\n", False),
+        (f"if step > 5:\n                {SET}", "if __name__ == '__main__':\n    Trainer().run()\n", True),
+    ],
+)
+def test_it_is_said_of_trainers_that_do_not_set_it_again(turn: str, start: str, said: bool) -> None:
+    """Where the trainer is made in the call that runs it, it was not said; and under the main guard, always."""
+    plan = plan_of(TRAINER.format(turn) + start)
+    assert any(n.message == SAID for n in plan.notes) is said

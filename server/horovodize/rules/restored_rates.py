@@ -20,7 +20,7 @@ from horovodize.rules.optimizers import KERAS_OPTIMIZER, Trained, rate_argument,
 from horovodize.rules.schedule import is_schedule
 from horovodize.rules.strong import Scaling, scaling, sites_of
 from horovodize.summary.site_kinds import Fit
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.summary.syntax import CALLABLES, argument, is_main_guard
 
 SAID = (
     "the rate of this optimizer is kept here, multiplied by the number of ranks: go on with as many ranks as the run had that "
@@ -145,7 +145,8 @@ def _sets_again(draft: Draft, setting: Setting) -> bool:
     drivers = [d.loop for d in draft.facts.feeding.drivers]
     reads = draft.sites.method_calls(*RESTORING)
     for way in draft.drive.ways(setting.place):
-        if any(syntax.conditions(frame.node) for frame in way):
+        tests = [test for frame in way for test, _ in syntax.conditions(frame.node)]
+        if not all(map(is_main_guard, tests)):
             continue
         loops = [loop for frame in way for loop in frame.loops]
         if any(driver is loop or syntax.inside(driver, loop) for driver in drivers for loop in loops):

@@ -60,6 +60,8 @@ def may_come_before(draft: Draft, first: ast.AST, second: ast.AST) -> bool:
         if a.function is b.function and a.node is not b.node:
             if set(a.loops).intersection(b.loops) or _begins(a.node) < _begins(b.node):
                 return True
+            if draft.syntax.inside(a.node, b.node):  # `Trainer(path).run()` makes it before
+                return True
     return not ways
 
 
