@@ -274,9 +274,8 @@ class Values:
     def classes_made(self, call: ast.Call) -> list[ast.ClassDef]:
         """The classes of this module of which a call may make an object."""
         callee = self.callee(call)
-        if callee is None:
-            return self.held.classes_in(call.func)
-        return [callee] if isinstance(callee, ast.ClassDef) else []
+        made = self.held.classes_in(call.func) if callee is None else [callee]
+        return [cls for cls in made if isinstance(cls, ast.ClassDef)]
 
     def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
         """A class with its bases in this module."""
