@@ -35,7 +35,8 @@ Leaves alone   What is counted in epochs. Loops that are not divided. A look at 
                different by that, for all of them see size() times the rows; divided, it would.
                Where each epoch counts from the start, it is said: there may be fewer batches in one.
                The size of a memory (`if pointer > CAPACITY:` beside `np.zeros((CAPACITY, 4))`) that training doesn't wait for:
-               as many rows fill it on each rank. It is said.
+               as many rows fill it on each rank. It is said. Numbers of steps in what is printed, logged or part of a
+               file's name (`f"model_{step}.h5"`): they are a rank's own, unless a later run goes on from them (G6).
 Asks           Where training waits until a memory is filled: its size, or the bound of `len(memory) > 500`, is divided if that
                can be done; a rank must not draw more rows at once than it then holds. Where `Dataset.map` counts the
                elements of one rank, and changes them by their number. Where a layer or a loss counts the batches of
