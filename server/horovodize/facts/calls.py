@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize import catalogue
-from horovodize.facts import command_line, equal_shares
+from horovodize.facts import command_line, equal_shares, folds
 from horovodize.facts.draws import Draws
 from horovodize.facts.games import is_game
 from horovodize.facts.kept import VARIABLES
@@ -303,6 +303,9 @@ class Calls:
             return
         if item.size and func.attr == "repeat" and not call.args and not call.keywords:
             return  # a data set without an end, on every rank
+        parts = folds.told(self.module, call) if item.size and not item.path else None
+        if parts is not None:
+            return step.ask_all(parts)
         shared = equal_shares.of(call) if item.size else None
         if shared is not None:
             step.ask(shared, (), size=True)
