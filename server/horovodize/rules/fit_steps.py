@@ -20,6 +20,7 @@ from horovodize.rules.shares import (
     is_none,
     wrap,
 )
+from horovodize.rules.told_by_threads import listen_to_fit
 from horovodize.source import Edit
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.pipeline_counts import is_endless_after, surely_knows_its_length
@@ -128,6 +129,7 @@ def _share_sequence(draft: Draft, feed: ast.expr) -> None:
 
 def _helper(draft: Draft, feed: ast.expr) -> str:
     """What deals a sequence out: one of Keras' that shuffles by what no one seeds alike on all ranks is told its order."""
+    listen_to_fit(draft)
     defined = "ShardedFlow" in draft.helpers  # it does for one that doesn't shuffle, too
     if not keras_flows.all_shuffle(draft, feed) and not (defined and keras_flows.all_are_flows(draft, feed)):
         return "ShardedSequence"

@@ -16,6 +16,7 @@ from horovodize.rules import strong
 from horovodize.rules.decisions import Amount, Divided, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import is_none, may_be_none
+from horovodize.rules.told_by_threads import listen_to_fit
 from horovodize.source import Edit
 from horovodize.summary.dataset_methods import METHODS
 from horovodize.summary.feeding import Kind
@@ -143,6 +144,7 @@ def _divide_rows(draft: Draft, rule: str, batch: Batch, doubt: str) -> None:
         elif e in batch.parts:
             edits = Edit.around(span, f"{draft.helper(parts)}(", ")")
         elif draft.facts.feeding.kinds.of(e) is Kind.SEQUENCE:
+            listen_to_fit(draft)
             edits = Edit.around(span, f"{draft.helper('SharedSequence')}(", f", {draft.helper(parts)})")
         else:
             edits = Edit.around(span, f"({draft.helper(parts)}(batch) for batch in ", ")")

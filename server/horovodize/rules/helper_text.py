@@ -6,6 +6,7 @@ import ast
 import re
 
 from horovodize.rules.draft import LINE, LOCAL_RANK, Draft
+from horovodize.rules.heard_ends import heard_from_fit
 from horovodize.rules.helpers import (
     DOES_NOTHING,
     GRAPH_HELPERS,
@@ -47,6 +48,7 @@ def helper_lines(
         lines = (*SILENT, *DOES_NOTHING)
     if purpose in ("ShardedSequence", "ShardedFlow") and draft.keras_3:
         lines = _as_py_dataset(draft, lines)
+    lines = heard_from_fit(draft, purpose, lines)
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     if draft.config_to_make and not has_config:
         config = config_text(draft.config_to_make[1])
