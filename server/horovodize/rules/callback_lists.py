@@ -20,11 +20,14 @@ def in_place(elements: list[str]) -> tuple[str, list[Edit]]:
     return f"[{', '.join(elements)}]", []
 
 
-def extended(draft: Draft, given: ast.expr, first: Sequence[str], base: str, make: MakeList) -> list[Edit]:
+def extended(
+    draft: Draft, given: ast.expr, first: Sequence[str], base: str, make: MakeList, through: str = ""
+) -> list[Edit]:
     """The user's elements after `first`: a literal list is extended, anything else is taken into a new list.
 
-    base   canonical name of the class of which a single element is an instance
-    make   makes the new list for a name"""
+    base     canonical name of the class of which a single element is an instance
+    make     makes the new list for a name
+    through  a function that gives what is to be taken of a list that is no literal, or of None"""
     joined = ", ".join(first)
     span = draft.module.span(given)
     if isinstance(given, (ast.List, ast.Tuple)):
@@ -44,8 +47,11 @@ def extended(draft: Draft, given: ast.expr, first: Sequence[str], base: str, mak
     kind = kind_of(draft, given, base)
     if isinstance(given, (ast.Name, ast.Attribute)) and kind != "element":
         users = draft.module.text(given) if kind == "list" else f"({draft.module.text(given)} or [])"
+        users = f"{through}({draft.module.text(given)})" if through else users
         value, edits = make([*first, f"*{users}"])
         return [*edits, Edit(span, value)]
+    if through and kind != "element":
+        return list(Edit.around(span, f"[{joined}, *{through}(", ")]", -1))
     if kind == "list":
         return list(Edit.around(span, f"[{joined}, *", "]", -1))
     if kind == "element":

@@ -17,6 +17,7 @@ from horovodize.rules.helpers import (
     SILENT,
     STANDS_FOR,
 )
+from horovodize.rules.helpers_of_lists import LIST_HELPERS
 
 
 def config_text(v1: str) -> str:
@@ -38,7 +39,7 @@ def helper_lines(
 ) -> list[str]:
     """The lines that define a helper. `tf` is what TensorFlow (in a graph: TensorFlow 1) is called in the file;
     `imported`: that the file is a module of a script; `has_config`: that its head makes a config for sessions."""
-    table = (GRAPH_HELPERS if draft.in_sessions and purpose in GRAPH_HELPERS else HELPERS) | (
+    table = (GRAPH_HELPERS if draft.in_sessions and purpose in GRAPH_HELPERS else HELPERS | LIST_HELPERS) | (
         IMPORTED_HELPERS if imported else {}
     )
     lines = table[purpose]

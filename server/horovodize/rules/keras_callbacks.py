@@ -9,6 +9,8 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                on (`rows = model.predict(x)[:, 0] > 0.9`): one without weights yet is asked, and rank 0's answer sent.
                What a class of the user's own puts into the logs (`logs["val_f1"] = f1`), and another callback steers by, is
                averaged where each rank measures its own.
+               Callbacks that are picked at run time (`[REGISTRY[name](config) for name in names]`) are asked for their class,
+               where the program makes some that write: `own_callbacks`, a function in the head of the file.
                Averaged metrics are NumPy's numbers: what writes them as JSON is told to make floats of them.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
 Before         model.fit(x, y, callbacks=[EarlyStopping(), ModelCheckpoint("m.h5")])
@@ -43,6 +45,7 @@ from horovodize.rules import (
     inherited_decisions,
     layer_state,
     statistics,
+    unseen_callbacks,
     weights_begun,
 )
 from horovodize.rules.callback_decisions import is_rate
@@ -150,8 +153,16 @@ def _callbacks(draft: Draft, fit: Fit) -> None:
         return
     for element in elements(draft, given):
         _place(draft, element)
-    edits = extended(draft, given, horovods, _BASE, lambda listed: _list_before(draft, fit, listed))
-    draft.change("K3", given, what, _WHY, edits)
+    through, left_out = unseen_callbacks.leave_out(draft, given, _all_lists(draft))
+    edits = extended(draft, given, horovods, _BASE, lambda listed: _list_before(draft, fit, listed), through)
+    draft.change("K3", given, what, _WHY, [*edits, *left_out])
+
+
+def _all_lists(draft: Draft) -> list[ast.expr]:
+    """The lists that `fit`s are given."""
+    fits = (f for f in draft.sites.fits if f.method != "train_on_batch")
+    lists = (_listed(draft, argument(f.call, "callbacks", _POSITION[f.method])) for f in fits)
+    return [given for given in lists if given is not None]
 
 
 def _passes_plain(draft: Draft, call: ast.Call, seen_to: set[str]) -> bool:
