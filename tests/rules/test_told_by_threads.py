@@ -71,11 +71,25 @@ def test_without_a_thread_nothing_is_asked(fit: str) -> None:
     assert "class ShardedSequence" in text
 
 
-def test_keras_3_has_no_such_thread() -> None:
-    script = ROWS + "model.fit(Rows(), epochs=3)\n"
-    plan = distribute(summarize(Document(script)), Options(tensorflow="2.17"))
+@pytest.mark.parametrize(
+    ("made", "asks"),
+    [
+        ("Rows()", False),
+        ("Rows(workers=1)", False),
+        ("Rows(workers=4)", True),
+        ("Rows(use_multiprocessing=True)", True),
+    ],
+)
+def test_data_sets_of_keras_3_say_themselves_how_they_are_read(made: str, asks: bool) -> None:
+    """Keras 3.0 to 3.4 have such a thread."""
+    script = ROWS.replace(
+        "def __init__(self):", "def __init__(self, **read):\n        super().__init__(**read)"
+    )
+    plan = distribute(
+        summarize(Document(f"{script}model.fit({made}, epochs=3)\n")), Options(tensorflow="2.17")
+    )
     assert isinstance(plan, Plan)
-    assert "threading" not in plan.text
+    assert (ONCE in plan.text) is asks
 
 
 def test_rows_of_each_batch_are_of_one_order_too() -> None:

@@ -20,7 +20,7 @@ What it does   `steps_per_epoch=n` becomes `n // hvd.size()`, so do `validation_
                take the batches that one process took: `batch_size=share_batch(32)`, `{x: share_rows(x_batch)}`; then rate and
                steps stay everywhere. A batch that ranks can't share evenly stops the program at its start.
 Why            Every step averages size() batches, so an epoch is over after 1/size() of the steps. All ranks must take
-               equally many: one that takes more waits for the others forever. Of a sequence that several workers of Keras 2
+               equally many: one that takes more waits for the others forever. Of a sequence that several workers of Keras
                read ahead, ranks take their parts of one order only if `fit` alone tells it that an epoch ends.
 Before         for x, y in dataset.take(1000):
                    train_step(x, y)

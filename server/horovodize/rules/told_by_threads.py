@@ -1,9 +1,10 @@
-"""Sequences that Keras 2 reads by several workers: part of K4.
+"""Sequences that Keras reads by several workers: part of K4.
 
 `fit(sequence, workers=4)` reads ahead in a thread. When that has read all batches, it tells the sequence that an epoch ends, as
 `fit` does itself a moment later: by how fast a rank is, `on_epoch_end` runs once or twice. A sequence that shuffles there would
 get another order on each rank, and the parts that the ranks take of it would overlap. So what deals out a sequence listens only
-to the thread that made it, that of `fit`; what the other has read after the end of an epoch, Keras throws away.
+to the thread that made it, that of `fit`; what the other has read after the end of an epoch, Keras throws away. (Keras 2, and 3
+up to 3.4; later ones have no such thread.)
 """
 
 from __future__ import annotations
@@ -21,18 +22,23 @@ from horovodize.summary.unpacking import unpacks
 
 def listen_to_fit(draft: Draft) -> None:
     """Notes that what deals out sequences has to know the thread of `fit`, where that may read by several workers."""
-    if draft.keras_3 or draft.in_graph or keras_session.is_wanted(draft) or MODULE in draft.stream:
+    if draft.in_graph or keras_session.is_wanted(draft) or MODULE in draft.stream:
         return  # before TensorFlow 2.2 that thread alone tells it, once an epoch
-    if any(_reads_ahead(fed.fit.call) for fed in feeding(draft).fits if fed.kind is not Kind.DATASET):
+    if draft.keras_3:  # a data set is told itself how it is read
+        ahead = any(_names_workers(call) for call in draft.syntax.calls)
+    else:
+        fits = (fed.fit.call for fed in feeding(draft).fits if fed.kind is not Kind.DATASET)
+        ahead = any(_names_workers(call) or unpacks(call) for call in fits)
+    if ahead:
         draft.stream[MODULE] = draft.needed_module(MODULE)
 
 
-def _reads_ahead(call: ast.Call) -> bool:
-    """Whether a `fit` may read by workers beside it."""
+def _names_workers(call: ast.Call) -> bool:
+    """Whether a call is told of several workers, or of processes: `workers=4`"""
     workers, processes = argument(call, "workers"), argument(call, "use_multiprocessing")
     several = workers is not None and not (isinstance(workers, ast.Constant) and workers.value in (0, 1))
     apart = processes is not None and not (isinstance(processes, ast.Constant) and not processes.value)
-    return several or apart or unpacks(call)
+    return several or apart
 
 
 __all__ = ["listen_to_fit"]
