@@ -3,9 +3,10 @@
 What it does   `train`, or the `TrainSpec` of a `train_and_evaluate`, gets `hvd.BroadcastGlobalVariablesHook(0)` as its first
                hook, and 1/size() of `steps` and `max_steps`. Rank 0 has the `model_dir`; the others get a temporary directory
                of their own. `RunConfig(session_config=…)` shows each process its GPU. Hooks that write or print stay on rank 0,
-               those of an `EstimatorSpec`, too. Arrays of `numpy_input_fn` and `pandas_input_fn`, and datasets that an input
-               function makes, are divided among the ranks. What a canned Estimator of TensorFlow 1 takes if it is given no
-               optimizer, or the name of one, is written out and wrapped.
+               those of an `EstimatorSpec`, too. One that ends training by metrics (`stop_if_no_decrease_hook`) waits for
+               1/size() of the steps and ends it on all ranks when rank 0's does. Arrays of `numpy_input_fn` and
+               `pandas_input_fn`, and datasets that an input function makes, are divided among the ranks. What a canned
+               Estimator of TensorFlow 1 takes if it is given no optimizer, or the name of one, is written out and wrapped.
 Why            Every rank initialises its own random weights, and would save its checkpoints over the others'.
 Before         classifier = tf.estimator.Estimator(model_fn, model_dir="model")
                classifier.train(input_fn, steps=1000)
@@ -17,9 +18,9 @@ Leaves alone   `evaluate` and `predict`: every rank runs them, each from its own
                each checkpoint, and exports there: all at the same time, with the same weights. The optimizer in `model_fn` (S2
                wraps it). Exports (C6 leaves them to rank 0).
 Refuses        Training that can't be found, a class of your own derived from Estimator, a model function of another file, a
-               train op that no `minimize` makes, a Keras optimizer, hooks that stop one rank alone (HVD006). See HVD202 for a
-               `TrainSpec` that can't be seen, `tf.contrib.learn`, trees, and canned Estimators of TensorFlow 2 without an
-               optimizer of `tf.train`.
+               train op that no `minimize` makes, a Keras optimizer, hooks that may end training and that can't be seen
+               (HVD006). See HVD202 for a `TrainSpec` that can't be seen, `tf.contrib.learn`, trees, and canned Estimators of
+               TensorFlow 2 without an optimizer of `tf.train`.
 Asks           A `RunConfig` that comes from elsewhere: its session config is replaced. A number of steps that an earlier run's
                checkpoint gives and that this one goes on from: it is rank 0's, and counts a rank's steps.
 Source         Seed, Estimator variant, assignments and expression statements. Errata: the seed appends the broadcast hook to
@@ -33,7 +34,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import canned_optimizers, estimator_input, estimator_steps
+from horovodize.rules import canned_optimizers, early_stopping, estimator_input, estimator_steps
 from horovodize.rules.checkpoint_reading import wait_before_reading
 from horovodize.rules.draft import Draft
 from horovodize.rules.hooks import broadcast_first, only_root_has, place_hooks, stop_together
@@ -105,6 +106,7 @@ def apply(draft: Draft) -> None:
     if begins(draft, "E1"):
         for training in {t.said: t for t in known.trainings}.values():
             _divide_steps(draft, training)
+        early_stopping.divide_steps(draft, "E1")
         estimator_input.divide(draft, known)
         estimator_steps.ask(draft, known.trainings)
 

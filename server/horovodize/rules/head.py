@@ -130,9 +130,11 @@ def _written(draft: Draft, tree: ast.Module) -> str:
 
 
 def _asked_by_helpers(draft: Draft, written: str) -> str:
-    """The helpers that only a helper of a file calls: the seed of `alike` is rank 0's, by `from_root`."""
-    uses_alike = "alike" in draft.helpers and mentions(written, draft.helpers["alike"])
-    return "\n" + draft.stream.get("seed", "") if uses_alike else ""
+    """The helpers that only a helper of a file calls: the seed of `alike` is rank 0's, by `from_root`; `StopTogether` asks
+    whether any rank stops."""
+    asked = {"alike": draft.stream.get("seed", ""), "StopTogether": draft.helpers.get("any_rank", "")}
+    used = (p for p in asked if p in draft.helpers and mentions(written, draft.helpers[p]))
+    return "".join("\n" + asked[p] for p in used)
 
 
 def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Mapping[str, Elsewhere]) -> None:

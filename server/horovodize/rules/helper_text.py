@@ -55,6 +55,7 @@ def helper_lines(
         config = config_text(draft.config_to_make[1])
     names = {
         "name": name,
+        "any_rank": draft.helpers.get("any_rank", "any_rank"),
         "tf": tf,
         "quote": draft.document.quote,
         "config": config,

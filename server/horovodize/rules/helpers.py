@@ -6,7 +6,7 @@ tensor has no value before a session runs it: what ranks agree on there goes thr
 
 from __future__ import annotations
 
-from horovodize.rules.draft import CORE, HVD, RANK, SIZE
+from horovodize.rules.draft import CORE, HVD, ON_ROOT, RANK, SIZE
 
 # Of a dataset that doesn't know its length: groups of one element for each rank. Elements of different shapes can't be batched.
 _WHOLE_GROUPS = (
@@ -353,6 +353,19 @@ GRAPH_HELPERS = {
         f"            {{name}}.all = {CORE}.allreduce({{name}}.mine, name={{quote}}any_rank{{quote}})",
         "            {name}.session = {tf}.Session(config={config})",
         "    return {name}.session.run({name}.all, {{{name}.mine: bool(condition)}}) > 0",
+    ),
+    "StopTogether": (
+        "class {name}({tf}.train.SessionRunHook):",
+        '    """Rank 0\'s hook decides when training ends, and ends it on all ranks."""',
+        "",
+        "    def __init__(self, hook):",
+        "        self.hook, self.begin, self.before_run = hook, hook.begin, hook.before_run",
+        "",
+        "    def after_run(self, run_context, run_values):",
+        f"        if {ON_ROOT}:",
+        "            self.hook.after_run(run_context, run_values)",
+        "        if {any_rank}(run_context.stop_requested):",
+        "            run_context.request_stop()",
     ),
     "mean_over_ranks": (
         "def {name}(value):",

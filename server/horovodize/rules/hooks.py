@@ -10,6 +10,7 @@ from horovodize.rules.any_rank_test import can_agree, differing, doubt_of
 from horovodize.rules.callback_lists import elements, extended, in_place, only_on_root
 from horovodize.rules.decisions import Left
 from horovodize.rules.draft import CORE, ON_ROOT, Draft
+from horovodize.rules.early_stopping import end_together
 from horovodize.rules.shares import is_none
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument, has_unpacking, position
@@ -54,7 +55,8 @@ def broadcast_first(draft: Draft, rule: str, call: ast.Call, index: int) -> ast.
 
 
 def place_hooks(draft: Draft, rule: str, given: ast.expr) -> None:
-    """Leaves the hooks of a list that write or print to rank 0; refuses those that stop one rank alone."""
+    """Leaves the hooks of a list that write or print to rank 0. Those of an Estimator that would stop one rank alone stop all
+    ranks; others are refused."""
     for element in elements(draft, given):
         if not draft.decide(element, Left(rule)):
             continue
@@ -63,12 +65,14 @@ def place_hooks(draft: Draft, rule: str, given: ast.expr) -> None:
             only_on_root(draft, rule, element, "hook", _WHY_WRITER)
             for made in draft.values.calls(element):
                 make_on_root(draft, rule, made, element)
+        elif "decides alone" in roles:
+            alike = rule == "E1" and roles == {"decides alone"} and end_together(draft, rule, element)
+            if not alike:
+                draft.refuse("HVD006", element, _MEASURED_ALONE)
         elif "writes" in roles:
             draft.note(
                 rule, element, "some of these hooks write files: every rank will; give those on their own"
             )
-        elif "decides alone" in roles:
-            draft.refuse("HVD006", element, _MEASURED_ALONE)
         elif roles == {"unknown"}:
             draft.note(
                 rule,

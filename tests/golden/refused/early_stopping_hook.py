@@ -9,4 +9,4 @@ def model_fn(features, labels, mode):
 
 estimator = tf.estimator.Estimator(model_fn, "model")
 stop = tf.contrib.estimator.stop_if_no_decrease_hook(estimator, "loss", 1000)
-estimator.train(input_fn, hooks=[stop])
+estimator.train(input_fn, hooks=[stop if patient else tf.train.FinalOpsHook(ops)])
