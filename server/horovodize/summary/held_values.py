@@ -20,6 +20,7 @@ _KEEPING = (
     "types.SimpleNamespace",
     "argparse.Namespace",
 )
+_COPIES = 3  # dictionaries that are copied one from another
 
 
 class HeldValues:
@@ -33,34 +34,48 @@ class HeldValues:
         key = e.slice.value if isinstance(e.slice, ast.Constant) else None
         if not isinstance(key, str):
             return []
-        bound = [b.value for b in self._items_bound(e, key) if b.value is not None and not b.path]
+        bound = [b.value for b in self._items_bound(e.value, key) if b.value is not None and not b.path]
         return [*self.begun_items(e, key), *bound]
 
     def begun_items(self, e: ast.Subscript, key: str) -> Iterator[ast.expr]:
-        """What an item is given where its dictionary is made: `{"rate": 0.1}`, `dict(rate=0.1)`."""
-        for o in self.values.origins(e.value):
+        """What an item is given where its dictionary is made: `{"rate": 0.1}`, `dict(rate=0.1)`, also where that is a copy of
+        another, `dict(inputs)`, `{**inputs}`, `inputs.copy()`."""
+        return self._begun(e.value, key, _COPIES)
+
+    def _begun(self, table: ast.expr, key: str, copies: int) -> Iterator[ast.expr]:
+        for o in self.values.origins(table):
+            copied = list[ast.expr]()
             match o.node:
                 case ast.Dict(keys=keys, values=values):
                     for k, v in zip(keys, values, strict=True):
                         if isinstance(k, ast.Constant) and k.value == key:
                             yield v
-                case ast.Call(func=ast.Name(id="dict"), args=[], keywords=given) if not o.path:
+                    copied = [v for k, v in zip(keys, values, strict=True) if k is None]
+                case ast.Call(func=ast.Name(id="dict"), args=args, keywords=given) if not o.path:
                     yield from (k.value for k in given if k.arg == key)
+                    copied = [*args[:1], *(k.value for k in given if k.arg is None)]
+                case ast.Call(func=ast.Attribute(value=copied_from, attr="copy"), args=[]) if not o.path:
+                    copied = [copied_from]
+            for original in copied if copies else ():
+                yield from self._begun(original, key, copies - 1)
+                yield from (
+                    b.value for b in self._items_bound(original, key) if b.value is not None and not b.path
+                )
 
     def set_items(self, e: ast.Subscript, key: str) -> list[Binding]:
         """Where an item of the same dictionary is set: `table["rate"] = 0.1`."""
-        return [b for b in self._items_bound(e, key) if b.kind == "assign"]
+        return [b for b in self._items_bound(e.value, key) if b.kind == "assign"]
 
     def item_bindings(self, e: ast.Subscript) -> list[Binding]:
         """Where an item of a dictionary is set or added to: `state["bad"] += 1`."""
         key = e.slice.value if isinstance(e.slice, ast.Constant) else None
-        return self._items_bound(e, key) if isinstance(key, str) else []
+        return self._items_bound(e.value, key) if isinstance(key, str) else []
 
-    def _items_bound(self, e: ast.Subscript, key: str) -> list[Binding]:
+    def _items_bound(self, table: ast.expr, key: str) -> list[Binding]:
         name = item_name(key)
         self.values.reads.note("attribute", name)
         bound = self.values.scopes.attributes.get(name, ())
-        tables = {o.node for o in self.values.origins(e.value) if not o.path} if bound else set()
+        tables = {o.node for o in self.values.origins(table) if not o.path} if bound else set()
         return [
             b
             for b in bound
