@@ -12,6 +12,9 @@ Modes that exclude each other (`if args.eager: … else: model.fit(…)`) are no
 own, or compiles with one that was made before both, by its name: only one of them runs. It has to be certain that the decision
 is taken once; in a loop, another turn may go the other way.
 
+Where a run comes either to a GradientTape loop or to a session (`if tf.executing_eagerly(): …`), only one of them can be
+distributed.
+
 Strict mode reports a file with several kinds of loop.
 
 ## Quick fix
@@ -64,6 +67,22 @@ if "--eager" in sys.argv:
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
 else:
     model.fit(x, y)
+```
+
+```python
+import tensorflow as tf
+
+if tf.executing_eagerly():
+    for x, y in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD203
+else:
+    train = tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss_of(inputs))
+    with tf.compat.v1.Session() as session:
+        for _ in range(1000):
+            session.run(train)
 ```
 
 ## Near misses
@@ -139,6 +158,7 @@ from horovodize.summary.site_kinds import Compile, Fit, Update
 def find(context: Context) -> Iterator[Violation]:
     if not context.trains or len({loop.kind for loop in context.loops}) < 2:
         return
+    yield from _sessions_or_tapes(context)
     fitted = defaultdict[ast.AST, list[Fit]](list)
     for fit in context.sites.fits:
         for holder in _holders(context, fit.model, fit.call):
@@ -177,6 +197,22 @@ def find(context: Context) -> Iterator[Violation]:
                 "into a file of its own",
                 severity=Severity.INFORMATION,
             )
+
+
+def _sessions_or_tapes(context: Context) -> Iterator[Violation]:
+    """A loop of a session and one of a tape of which a run comes to one: `if tf.executing_eagerly(): …` and `else`."""
+    taped = {loop.node for loop in context.loops if loop.kind is LoopKind.GRADIENT_TAPE}
+    for update in (u for u in context.sites.updates if u.call in taped):
+        for run in (loop.node for loop in context.loops if loop.kind is LoopKind.SESSION):
+            if context.facts.exclusive.apart(run, update.call):
+                yield RESTRICTION.at(
+                    context,
+                    update.call,
+                    "this file trains by a GradientTape or by a session, which are distributed in different ways; keep the one "
+                    "that you use, or put each into a file of its own",
+                    related=[context.related(run, "trained by a session here")],
+                )
+                break
 
 
 def _has_own_optimizer(context: Context, fit: Fit, update: Update) -> bool:
