@@ -234,13 +234,14 @@ class Client:
         return "the server ended: " + self._log.read().decode(errors="replace")[-2000:]
 
 
-def memory(pid: int) -> float:
-    """What a process and those it started hold in memory, in MiB (resident; pages that they share are counted in each)."""
+def memory(pid: int, *, alone: bool = False) -> float:
+    """What a process and those it started, or it alone, hold in memory, in MiB (resident; pages that they share are counted in
+    each)."""
     table = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
     ).stdout
     rows = [tuple(map(int, line.split())) for line in table.splitlines()]
-    family, grown = {pid}, True
+    family, grown = {pid}, not alone
     while grown:
         more = {child for child, parent, _ in rows if parent in family} - family
         family |= more

@@ -103,12 +103,14 @@ def restore_{i}(path):
 
 @dataclass
 class Indexing:
-    """Times in seconds, `cpu` that of the server's process alone; hovers in ms, memory in MiB."""
+    """Times in seconds, `cpu` that of the server's process alone; hovers in ms, memory in MiB: that of the server, and of the
+    processes beside it that read files, and end when there was nothing to be read for a while."""
 
     seconds: float = 0.0
     cpu: float = 0.0
     hovers: list[float] = field(default_factory=list)
     memory: float = 0.0
+    readers: float = 0.0
 
 
 def generate(folder: Path, files: int = FILES, with_tensorflow: int = WITH_TENSORFLOW) -> None:
@@ -160,7 +162,8 @@ def index(folder: Path, cache: Path) -> Indexing:
             if time.perf_counter() - start > _PATIENCE:
                 raise TimeoutError(f"not indexed in {_PATIENCE:.0f} s")
         found.seconds, found.cpu = time.perf_counter() - start, cpu(client.pid)
-        found.memory = memory(client.pid)
+        found.memory = memory(client.pid, alone=True)
+        found.readers = memory(client.pid) - found.memory
     return found
 
 

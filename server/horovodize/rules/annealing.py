@@ -39,7 +39,7 @@ from horovodize.rules.number_settings import Setting
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, arguments, position
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments, position
 
 _WHAT = "Tell the formula the steps of all ranks together"
 _WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
@@ -141,20 +141,14 @@ def _given_by_layers(draft: Draft) -> Iterator[ast.expr]:
     self.step`."""
     if draft.in_graph:
         return
+    adding = draft.sites.method_calls("add_loss")
     for cls in draft.syntax.classes:
         for s in cls.body:
             if isinstance(s, FUNCTIONS) and s.name == "call" and draft.facts.occasions.counted_at(s.body[-1]):
                 yield from draft.values.returned(s)
-                yield from (c.args[0] for c in _added_losses(s) if c.args)
+                yield from (c.args[0] for c in adding if c.args and draft.syntax.inside(c, s))
     for loss in draft.facts.occasions.compiled_losses:
         yield from draft.values.returned(loss)
-
-
-def _added_losses(method: Function) -> Iterator[ast.Call]:
-    """Where a layer adds to the loss: `self.add_loss(weight * penalty)`."""
-    for n in ast.walk(method):
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "add_loss":
-            yield n
 
 
 def _set(draft: Draft) -> Iterator[ast.expr]:

@@ -231,7 +231,8 @@ class Decisions(ABC):
 
     def was(self, node: ast.AST, *kinds: type[Decided]) -> bool:
         """Whether a decision of one of these kinds was made of a node: `draft.was(count, Divided)`."""
-        return any(isinstance(d, kinds) for d in self._made.get(node, {}).values())
+        made = self._made.get(node)
+        return made is not None and any(isinstance(d, kinds) for d in made.values())
 
     def having(self, kind: type[Decided]) -> list[ast.AST]:
         """The nodes of which such a decision was made, in the order in which they were first decided about."""

@@ -285,8 +285,8 @@ def needs_own_parentheses(draft: Draft, expression: ast.expr) -> bool:
 def _lines_inside_strings(draft: Draft) -> set[int] | None:
     found: set[int] = set()
     try:
-        for node in draft.syntax.nodes:
-            if isinstance(node, _STRINGS) and (node.end_lineno or 0) > node.lineno:
+        for node in draft.syntax.every(*_STRINGS):
+            if (node.end_lineno or 0) > node.lineno:
                 if any(isinstance(around, _STRINGS) for around in draft.syntax.ancestors(node)):
                     continue  # inside an f-string, whose lines count as a whole
                 found.update(_lines_inside(draft.module.text(node), node.lineno))

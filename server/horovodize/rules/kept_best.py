@@ -19,6 +19,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guarded
 from horovodize.rules.number_parts import BEST_OF
 from horovodize.rules.own_measures import Measured, can_be_averaged, measured_in, over_shares, place
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 
 _SAVING = ("save", "save_weights", "save_model")
@@ -93,13 +94,15 @@ def _trained_on(draft: Draft) -> set[ast.AST]:
 
 def _moves_the_best(draft: Draft, decision: ast.If) -> bool:
     """Whether what is compared is the best from then on: `if loss < best: best = loss`, `if loss == min(history):`."""
-    compared = [n for n in ast.walk(decision.test) if isinstance(n, ast.Compare) and len(n.ops) == 1]
+    compared = [n for n in walk(decision.test) if isinstance(n, ast.Compare) and len(n.ops) == 1]
     sides = [(n.left, n.comparators[0], n.ops[0]) for n in compared]
+    if not sides:
+        return False
     ordered = [(one, other) for one, other, by in sides if isinstance(by, _ORDER)]
     pairs = {
         (ast.unparse(a), ast.unparse(b)) for one, other in ordered for a, b in ((one, other), (other, one))
     }
-    sets = (s for top in decision.body for s in ast.walk(top) if isinstance(s, ast.Assign))
+    sets = (s for top in decision.body for s in walk(top) if isinstance(s, ast.Assign))
     return any((ast.unparse(s.value), ast.unparse(t)) in pairs for s in sets for t in s.targets) or any(
         isinstance(side, ast.Call) and draft.names.last(side.func) in BEST_OF
         for one, other, _ in sides

@@ -22,7 +22,7 @@ _LIMIT = 200
 
 
 def ask(draft: Draft) -> None:
-    told = [s for s in draft.syntax.every(ast.Subscript) if _is_told(draft, s)]
+    told = [s for s in draft.syntax.every(ast.Subscript) if _is_told(draft, s)] if draft.having(OfAll) else []
     tables = {draft.module.text(s.value) for s in told}
     for item in draft.syntax.every(ast.Subscript) if tables else ():
         table = draft.module.text(item.value)

@@ -14,8 +14,10 @@ from horovodize.rules.decisions import Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.other_names import RATES, attributes_meant, by_name, set_by_call
+from horovodize.summary.once import once
 from horovodize.summary.syntax import argument, position
 
+_ASSIGNING = ("assign", "assign_add", "assign_sub")
 _VARIABLES = {"tensorflow.Variable", "tensorflow.keras.backend.variable", "tensorflow.compat.v1.Variable"}
 
 
@@ -23,10 +25,23 @@ def is_variable(draft: Draft, call: ast.Call) -> bool:
     return draft.names.of(call.func) in _VARIABLES
 
 
+@once
 def possible_settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call | ast.Tuple]:
-    """What may set something, in the order of the text."""
-    found = draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call)
+    """What may set something that is no plain name, in the order of the text."""
+    found = [n for n in draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call) if _may_set(n)]
     return sorted([*found, *set_together.pairs(draft)], key=position)
+
+
+def _may_set(node: ast.AST) -> bool:
+    """Whether a statement sets an attribute or an item, or a call is given what it may set, as far as its shape says."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.AugAssign(target=ast.Attribute()):
+            return True
+        case ast.Call(func=ast.Attribute(attr=method), args=[_]):
+            return method in _ASSIGNING
+        case ast.Call(args=[_, _]) | ast.Call(func=ast.Name(id="setattr")):
+            return True
+    return False
 
 
 def set_rate(draft: Draft, node: ast.AST) -> Setting | None:

@@ -71,11 +71,8 @@ def _draws_files(draft: Draft, outputs: Outputs) -> bool:
 def _is_replaced(draft: Draft) -> bool:
     names, syntax = draft.names, draft.syntax
     if any(
-        isinstance(n, ast.Attribute)
-        and n.attr == "stdout"
-        and isinstance(n.ctx, (ast.Store, ast.Del))
-        and names.of(n) == "sys.stdout"
-        for n in syntax.nodes
+        n.attr == "stdout" and isinstance(n.ctx, (ast.Store, ast.Del)) and names.of(n) == "sys.stdout"
+        for n in syntax.every(ast.Attribute)
     ):
         return True
     return any(names.of(c.func) in _BACKENDS and not _is_windowless(c) for c in syntax.calls)

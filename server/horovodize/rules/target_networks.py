@@ -21,6 +21,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import is_one_variable
 from horovodize.summary.express_in_caller import is_plain, lift
+from horovodize.summary.once import once
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")
@@ -328,6 +329,7 @@ def made_of(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
     return found
 
 
+@once
 def has_weights(draft: Draft, e: ast.expr) -> bool:
     """Whether an expression is a model or a layer with weights of its own."""
     return any(_makes_weights(draft, call) for call in draft.values.calls(e))

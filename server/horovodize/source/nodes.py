@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+# Fields that hold no node: names, numbers and text; and how a name is used.
+_PLAIN = frozenset("ctx type_comment id attr kind level module asname is_async conversion simple".split())
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
@@ -14,7 +16,8 @@ def children(node: ast.AST) -> list[ast.AST]:
     kind = type(node)
     fields = _FIELDS.get(kind)
     if fields is None:
-        fields = _FIELDS[kind] = tuple(f for f in kind._fields if f not in ("ctx", "type_comment"))
+        plain = kind._fields if kind is ast.Constant else _PLAIN
+        fields = _FIELDS[kind] = tuple(f for f in kind._fields if f not in plain)
     found: list[ast.AST] = []
     for field in fields:
         value = getattr(node, field, None)

@@ -28,7 +28,8 @@ class Beside:
 
     def is_guarded_outside(self, node: ast.AST) -> bool:
         """Whether a node stands in a function whose calls are guarded."""
-        return any(a in self._put_out for a in self.module.syntax.ancestors(node))
+        put_out = self._put_out
+        return bool(put_out) and any(a in put_out for a in self.module.syntax.ancestors(node))
 
     @cached_property
     def _put_out(self) -> set[ast.AST]:

@@ -103,7 +103,7 @@ class Module:
 
     def calls_called(self, *names: str) -> list[ast.Call]:
         """The calls of functions or classes, known or not, whose own name is one of these."""
-        known = [full for full in self.calls if full.rsplit(".", 1)[-1] in names]
+        known = [full for name in dict.fromkeys(names) for full in self.calls.ending(name)]
         unknown = self.calls_written.get(*names, *(f".{name}" for name in names))
         return in_order([*self.calls.get(*known), *(c for c in unknown if self.names.of(c.func) is None)])
 
@@ -140,11 +140,12 @@ OPTIMIZERS = (
     "tensorflow.keras.optimizers.legacy.Optimizer",
     "tensorflow.compat.v1.train.Optimizer",
 )
+_OPTIMIZERS = frozenset(OPTIMIZERS)
 
 
 def is_optimizer_class(names: Collection[str]) -> bool:
     """Whether a class is one of an optimizer, by its own name and those of the classes that it is made of."""
-    return any(base in names for base in OPTIMIZERS) or any(_is_addon_optimizer(n) for n in names)
+    return bool(names) and (not _OPTIMIZERS.isdisjoint(names) or any(map(_is_addon_optimizer, names)))
 
 
 def _is_addon_optimizer(name: str) -> bool:

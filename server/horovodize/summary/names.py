@@ -33,7 +33,8 @@ class Names:
         """`keras.optimizers.Adam`, however it is imported → "tensorflow.keras.optimizers.Adam"; None where unknown.
 
         Relative imports keep their dots: they are modules of the workspace, not TensorFlow."""
-        return self._canonical(expression) if isinstance(expression, (ast.Name, ast.Attribute)) else None
+        kind = type(expression)
+        return self._canonical(expression) if kind is ast.Name or kind is ast.Attribute else None  # type: ignore[arg-type]
 
     def _find(self, expression: ast.AST) -> str | None:
         raw = self._raw(expression) if isinstance(expression, (ast.Name, ast.Attribute)) else None

@@ -10,7 +10,6 @@ from horovodize.summary.syntax import argument
 
 def takes_sparse(module: Module, model: ast.expr) -> bool:
     """Whether an input of a model is sparse: `Input((None,), sparse=True)`."""
-    given = [(c, argument(c, "sparse")) for c in module.syntax.calls if c.keywords]
-    told = [c for c, e in given if isinstance(e, ast.Constant) and e.value is True]
-    sparse = {c for c in told if module.names.last(c.func) in ("Input", "InputLayer")}
+    given = [(c, argument(c, "sparse")) for c in module.calls_called("Input", "InputLayer")]
+    sparse = {c for c, e in given if isinstance(e, ast.Constant) and e.value is True}
     return bool(sparse) and any(n in sparse for n in module.values.depends([model]))

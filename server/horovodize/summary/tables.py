@@ -24,6 +24,9 @@ class Table(Generic[N]):
         self._entries = entries
         self._of_piece: Memo[Piece, dict[str, list[N]]] = Memo(reads, self._find, {})
         self._by_piece: list[dict[str, list[N]]] | None = None
+        # of this version: what was asked for, and the keys by their last part
+        self._asked: dict[str, list[N]] = {}
+        self._by_last: dict[str, list[str]] | None = None
 
     def _find(self, piece: Piece) -> dict[str, list[N]]:
         found: dict[str, list[N]] = {}
@@ -34,7 +37,8 @@ class Table(Generic[N]):
     def forget(self, changed: int, gone: Iterable[Piece]) -> None:
         """Forgets what changed entries of other tables led to, and all about pieces that are gone."""
         self._of_piece.forget(changed, gone)
-        self._by_piece = None
+        self._by_piece = self._by_last = None
+        self._asked.clear()
 
     @property
     def _all(self) -> list[dict[str, list[N]]]:
@@ -47,10 +51,25 @@ class Table(Generic[N]):
         """The keys, each once, in no order."""
         return iter(set().union(*self._all))
 
+    def ending(self, last: str) -> list[str]:
+        """The keys whose last part, `a.b.last`, is this, each once, in no order."""
+        if self._by_last is None:
+            self._by_last = {}
+            for key in set[str]().union(*self._all):
+                self._by_last.setdefault(key.rpartition(".")[2], []).append(key)
+        return self._by_last.get(last, [])
+
     def get(self, *keys: str) -> list[N]:
         """The nodes with any of some keys, in the order of the text."""
-        found = [n for key in dict.fromkeys(keys) for entries in self._all for n in entries.get(key, ())]
-        return found if len(keys) == 1 else in_order(found)
+        if len(keys) == 1:
+            return list(self._of(keys[0]))
+        return in_order([n for key in dict.fromkeys(keys) for n in self._of(key)])
+
+    def _of(self, key: str) -> list[N]:
+        known = self._asked.get(key)
+        if known is None:
+            known = self._asked[key] = [n for entries in self._all for n in entries.get(key, ())]
+        return known
 
 
 def in_order(nodes: Iterable[N]) -> list[N]:
