@@ -9,7 +9,7 @@ from typing import Any
 
 # In processes of their own: nothing brings back what is dropped.
 _PROGRAM = """
-import json, linecache, sys
+import copy, json, linecache, pickle, sys
 from horovodize.lsp import protocol_types
 
 light = sys.argv[1] == "light"
@@ -40,11 +40,12 @@ def exercise():
     same = [attempt(lambda: cls(**needed(cls)) == cls(**needed(cls))) for cls in classes]
     other = [attempt(lambda: cls(**needed(cls)) != place) for cls in classes]
     hashed = [attempt(lambda: {cls(**needed(cls))}) for cls in classes]
+    copied = [copy.deepcopy(place) == place, pickle.loads(pickle.dumps(place)) == place]
     sent = converter.unstructure(types.Diagnostic(place, "a", tags=[types.DiagnosticTag.Unnecessary]))
     back = converter.structure(sent, types.Diagnostic)
     unlike = types.Location("a", place) == types.Location("b", place)
     ordered = attempt(lambda: types.Position(1, 2) < types.Position(1, 3))
-    return made, same, other, hashed, unlike, ordered, sent, repr(back), back == types.Diagnostic(**needed(types.Diagnostic))
+    return made, same, other, hashed, copied, unlike, ordered, sent, repr(back), back == back, back == place
 
 before = exercise()
 names = len(types.Position.__init__.__globals__)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PAUSE = 0.03  # seconds without a message: shorter than between two keystrokes
 _QUIET = 0.5  # seconds without a message: nobody is typing
 _FEW = 2_000  # objects (containers, as Python counts them) that are not worth a collection
-_MANY = 25_000  # objects that were made since all was looked through, some 3 MiB: no longer put off
+_MANY = 8_000  # objects that were made since all was looked through, some 1 MiB, as two plans leave: no longer put off
 _ONE_STEP = 200_000  # objects that one answer may make before Python collects by itself
 
 
@@ -38,10 +38,11 @@ class Garbage:
         self._server.later("garbage", _QUIET, self._collect)
 
     def _collect_young(self) -> None:
-        self._made += gc.get_count()[0]
-        if self._made > _MANY:
+        young = gc.get_count()[0]
+        if self._made + young > _MANY:
             self._collect()
-        elif gc.get_count()[0] > _FEW:
+        elif young > _FEW:
+            self._made += young
             gc.collect(1)
 
     def _collect(self) -> None:

@@ -1,9 +1,9 @@
 """The protocol's 550 classes, without what attrs makes for each of them and one of all can do, or nothing here reads: a fourth
 of the start, and 9 of the server's MiB.
 
-Each class would have code of its own to be shown and compared by, and a type of its own for the tuple of its fields. The
-methods that are generated have globals of their own, a copy of all names of the module (so that `typing.get_type_hints` can
-resolve the annotations of an `__init__`), and their source is kept for tracebacks."""
+Each class would have code of its own to be shown, compared and copied by, and a type of its own for the tuple of its fields.
+The methods that are generated have globals of their own, a copy of all names of the module (so that `typing.get_type_hints`
+can resolve the annotations of an `__init__`), and their source is kept for tracebacks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _GENERATED = "<attrs generated"
 
 
 def load() -> None:
-    """Imports the classes; one way for all to be shown and compared does. Where they are there already, they stay as they
-    are."""
+    """Imports the classes; one way for all to be shown, compared and copied does. Where they are there already, they stay as
+    they are."""
     if _TYPES in sys.modules:
         return
     define = attrs.define
-    attrs.define = partial(define, eq=False, repr=False)
+    attrs.define = partial(define, eq=False, repr=False, getstate_setstate=False)
     try:
         from lsprotocol import types
     finally:

@@ -100,8 +100,8 @@ class OpenDocument:
 
     @property
     def parsed_once(self) -> bool:
-        """Whether an earlier version parsed."""
-        return self._last_good is not None
+        """Whether this version or an earlier one parsed."""
+        return self._last_good is not None or self.document.is_parsed
 
     def saved(self) -> None:
         self._saved = self.text
@@ -124,6 +124,8 @@ class OpenDocument:
         if self._analysis is None:
             self._analysis = Analysis(self.document, options)
         self._analysis = self._analysis.under(options)
+        if self.document.is_parsed:
+            self._last_good = None  # this one is good
         return self._analysis
 
     def shown(self, options: Options) -> tuple[Analysis, Drift | None] | None:
