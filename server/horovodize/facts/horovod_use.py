@@ -76,10 +76,13 @@ class HorovodUse:
         return sorted(found, key=lambda c: (c.lineno, c.col_offset))
 
     def is_call(self, node: ast.AST, *names: str) -> bool:
-        """Whether a node is such a call."""
-        return isinstance(node, ast.Call) and any(
-            node is c for name in names for c in self._by_name.get(name, ())
-        )
+        """Whether a node is a call of one of these functions and classes of Horovod's."""
+        return isinstance(node, ast.Call) and self._names.get(node) in names
+
+    @cached_property
+    def _names(self) -> dict[ast.Call, str]:
+        """What each of these calls calls, by its own name."""
+        return {call: name for name, calls in self._by_name.items() for call in calls}
 
     def name_of(self, call: ast.Call) -> str:
         """What a call is called in Horovod: "horovod.tensorflow.keras.rank"; "" for anything else."""

@@ -153,17 +153,12 @@ def _is_same_name(context: Context, one: ast.expr, other: ast.expr) -> bool:
 def _set_by_callbacks(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
     """Where callbacks of the script's own set the rate in a `fit`, or a loop that trains does, and to what."""
     changes = Changes(context.facts)
-    for call in context.syntax.calls:
-        if _is_while_training(context, call) and call.args and changes.of(call) == "rate":
-            if context.names.last(call.func) in ("set_value", "assign"):
-                yield call, call.args[-1]
+    for call in context.module.calls_called("set_value", "assign"):
+        if call.args and changes.of(call) == "rate" and _is_while_training(context, call):
+            yield call, call.args[-1]
     for s in context.syntax.every(ast.Assign):
-        if (
-            isinstance(s, ast.Assign)
-            and _is_while_training(context, s)
-            and changes.of_assignment(s) == "rate"
-        ):
-            if not isinstance(s.value, ast.Call):
+        if not isinstance(s.value, ast.Call) and changes.of_assignment(s) == "rate":
+            if _is_while_training(context, s):
                 yield s, s.value
 
 
