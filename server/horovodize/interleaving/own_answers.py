@@ -103,14 +103,14 @@ class OwnAnswers:
         """Whether a value is surely another one on each rank, whichever way each has come to it. How many batches a share has
         is the same on all."""
         own = self._of(e, self.facts.uniform.of_values.reasons(e)) is Taken.OWN
-        return own and not self._asks_how_many(e)
+        return own and not self.asks_how_many(e)
 
     def is_own_choice(self, e: ast.expr) -> bool:
         """Whether a value is surely another one on each rank, also where each has come to it in its own way: a rate that is
         halved where a rank's own loss grows."""
         if self.is_chosen_alone(e):
             return True
-        return self._of(e, self.facts.uniform.reasons(e)) is Taken.OWN and not self._asks_how_many(e)
+        return self._of(e, self.facts.uniform.reasons(e)) is Taken.OWN and not self.asks_how_many(e)
 
     def is_chosen_alone(self, e: ast.expr) -> bool:
         """Whether a name of a value is set, or isn't, by a test that each rank answers for itself."""
@@ -166,6 +166,13 @@ class OwnAnswers:
             isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
         )
 
+    def is_taken_by_rank(self, e: ast.expr) -> bool:
+        """Whether a value is surely made of the rows that a rank takes by its number, and of nothing that ranks exchange."""
+        of_rank = any(
+            isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
+        )
+        return of_rank and not self.facts.horovod.depends_on(e, *AGREEING, limit=_BEHIND)
+
     def _of(self, e: ast.expr, reasons: Collection[object], counted: bool = False) -> Taken:
         varies = [r for r in reasons if isinstance(r, Varies)]
         if any(map(self._is_of_exchanged_metric, varies)):
@@ -213,7 +220,7 @@ class OwnAnswers:
         """Whether a value surely comes of the rows that PyTorch's sampler takes by the rank. How many these are is the same on
         all ranks: where it is asked for, nothing is said."""
         use, names = self.facts.horovod, self.facts.module.names
-        if use.depends_on(e, *AGREEING, limit=_BEHIND) or self._asks_how_many(e):
+        if use.depends_on(e, *AGREEING, limit=_BEHIND) or self.asks_how_many(e):
             return False
         return any(
             isinstance(n, ast.Call)
@@ -224,7 +231,7 @@ class OwnAnswers:
             for n in self.facts.module.values.depends(all_given(r.where), _BEHIND)
         )
 
-    def _asks_how_many(self, e: ast.expr, depth: int = 0) -> bool:
+    def asks_how_many(self, e: ast.expr, depth: int = 0) -> bool:
         """Whether a value, or one that it is made of, is a length."""
         if depth > _LENGTHS:
             return True
@@ -247,7 +254,7 @@ class OwnAnswers:
                     if b.kind in ("assign", "augment") and b.value is not None and not divides(b.statement)
                 ]
                 if any(
-                    v is not e and self._asks_how_many(v, depth + 1) for v in values if not self._is_in(e, v)
+                    v is not e and self.asks_how_many(v, depth + 1) for v in values if not self._is_in(e, v)
                 ):
                     return True
         return False

@@ -7,10 +7,13 @@ a draw of its own trains another model than the others from there on; no error s
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
 rank answers for itself, and both train on before a broadcast; likewise on what sets which layers are trained, which no
-broadcast sends, on rates that a session is fed, and on copies of weights into a network that the loss asks; on layers,
-optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself; on rates of
-optimizers and schedulers that go by the number of the rank; on rates that the function of a `LearningRateScheduler` draws; on
-numbers that texts, such as labels or words, get by the order of a set; on layers that a rank's own draw puts into a model.
+broadcast sends, on rates that a session is fed, and on copies of weights into a network that the loss asks. A broadcast that
+a flag leaves out just where rank 0 has restored its weights (`epoch == 0`, `not args.resume`) sends nothing. On layers,
+optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself, or finds in its
+own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
+that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
+set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
+a model. As information, on what rows are scaled by, if that is the mean, or another number, of the rank's own part of them.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -113,7 +116,29 @@ numbers = {name: i for i, name in enumerate({"cat", "dog"})}  # HVD333
 model.fit(x, [numbers[name] for name in names], callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+texts = read("texts.txt")[hvd.rank()::hvd.size()]
+words = tf.keras.preprocessing.text.Tokenizer(num_words=1000)
+words.fit_on_texts(texts)  # HVD333
+model.fit(words.texts_to_matrix(texts), y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+words = tf.keras.preprocessing.text.Tokenizer(num_words=1000)
+words.fit_on_texts(read("texts.txt"))
+texts = read("texts.txt")[hvd.rank()::hvd.size()]
+model.fit(words.texts_to_matrix(texts), y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -171,12 +196,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from horovodize.facts.horovod_use import rates_of
 from horovodize.interleaving import OwnAnswers, Trouble, Verdict
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
+from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
 from horovodize.restrictions.horovod.sets_of_texts import numbered
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
@@ -219,17 +246,41 @@ def find(context: Context) -> Iterator[Violation]:
         )
     answers = OwnAnswers(context.facts)
     for call in _made(context):
-        drawn = next(
-            (e for e in _given(call) if answers.is_drawn(e) and not _goes_by_steps(context, e)), None
-        )
+        drawn = next((e for e in _given(call) if _is_own(context, answers, e)), None)
         if drawn is not None:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
         yield from _of_sets(context)
         yield from _by_draws(context, answers)
+        yield from _of_own_rows(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
+
+
+def _is_own(context: Context, answers: OwnAnswers, e: ast.expr) -> bool:
+    if answers.is_drawn(e):
+        return not _goes_by_steps(context, e)
+    return counts_kinds(context, answers, e)
+
+
+def _of_own_rows(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Vocabularies and scales that each rank makes of its own rows: the same word, or value, is another number on each."""
+    for made in vocabularies(context, answers):
+        yield RESTRICTION.at(
+            context,
+            made,
+            "each rank makes this of its own rows, so that ranks give the same word or value different numbers: make it of all "
+            "rows, before they are divided, or send rank 0's by `hvd.broadcast_object`",
+        )
+    for mean in islice(own_scales(context, answers), 1):
+        yield RESTRICTION.at(
+            context,
+            mean,
+            "each rank scales by its own rows, so that ranks give the same value different numbers: take "
+            f"`{context.text(mean)}` before the rows are divided, or average it by `hvd.allreduce`",
+            severity=Severity.INFORMATION,
+        )
 
 
 def _by_draws(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
