@@ -27,12 +27,33 @@ class FedRates:
         taken = self._placeholders if self.sites.builds_graph else set()
         for run in self.sites.graph.all_runs if taken else ():
             given = argument(run, "feed_dict", 1)
-            for o in self.module.values.origins(given) if given is not None else ():
-                if isinstance(o.node, ast.Dict) and not o.path:
-                    for key, value in zip(o.node.keys, o.node.values, strict=True):
-                        made = taken & set(self.module.values.calls(key)) if key is not None else set()
-                        found += [(run, value, placeholder) for placeholder in made]
+            for key, value in self._items(run, given) if given is not None else ():
+                found += [(run, value, made) for made in taken & set(self.module.values.calls(key))]
         return found
+
+    def _items(self, run: ast.Call, given: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+        """The keys and values of what a run is fed: written out, or put in by `feed[rate] = 0.01` and `feed.update({…})`."""
+        for o in self.module.values.origins(given):
+            if isinstance(o.node, ast.Dict) and not o.path:
+                yield from _written(o.node)
+        if not isinstance(given, (ast.Name, ast.Attribute)):
+            return
+        text, syntax = ast.unparse(given), self.module.syntax
+        for s in syntax.every(ast.Assign):
+            if isinstance(s, ast.Assign) and syntax.function(s) is syntax.function(run):
+                for target in s.targets:
+                    if isinstance(target, ast.Subscript) and ast.unparse(target.value) == text:
+                        yield target.slice, s.value
+        for method in self.module.loads.get("update"):
+            call = syntax.parent.get(method)
+            if (
+                isinstance(method, ast.Attribute)
+                and isinstance(call, ast.Call)
+                and call.func is method
+                and ast.unparse(method.value) == text
+                and syntax.function(call) is syntax.function(run)
+            ):
+                yield from (item for e in call.args if isinstance(e, ast.Dict) for item in _written(e))
 
     def of(self, run: ast.Call) -> list[ast.expr]:
         """The rates that a run is fed."""
@@ -67,3 +88,7 @@ class FedRates:
 
     def _is_placeholder(self, call: ast.Call) -> bool:
         return self.module.names.last(call.func).startswith("placeholder")
+
+
+def _written(given: ast.Dict) -> Iterator[tuple[ast.expr, ast.expr]]:
+    return ((key, value) for key, value in zip(given.keys, given.values, strict=True) if key is not None)

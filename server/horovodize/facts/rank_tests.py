@@ -131,7 +131,7 @@ class RankTests:
             return RankTest(a.test, (*arm, *(self._after(a) if _leaves(self, arm or [a]) else ())))
         if isinstance(a, ast.IfExp) and field in ("body", "orelse") and self.decides(a.test):
             return RankTest(a.test, (a.orelse if field == "body" else a.body,))
-        if isinstance(a, ast.While) and field == "body" and self.decides(a.test):
+        if isinstance(a, ast.While) and field == "body" and self.decides(a.test) and not _counts(a):
             return RankTest(a.test, ())
         if isinstance(a, ast.BoolOp):
             before = a.values[: a.values.index(child)] if isinstance(child, ast.expr) else []
@@ -220,6 +220,7 @@ class RankTests:
         for a in syntax.ancestors(node):
             if isinstance(a, (ast.If, ast.IfExp, ast.While)) and syntax.field[child] in ("body", "orelse"):
                 alike = self.certain.answer(a.test) is not None and not self.asks_for_several(a.test)
+                alike |= isinstance(a, ast.While) and _counts(a)
                 if not alike and (self.may_decide(a.test) or self._is_set_by_rank(a.test)):
                     return True
             if isinstance(a, ast.BoolOp) and self.may_decide(a):
@@ -278,6 +279,14 @@ class RankTests:
             return True
         tests = (n.test for f in own for n in ast.walk(f) if isinstance(n, (ast.If, ast.IfExp)))
         return any(self.may_decide(test) for test in tests)
+
+
+def _counts(loop: ast.While) -> bool:
+    """Whether a loop goes on until it has counted to a number: the rank then says how often it turns, not whether it does."""
+    if not isinstance(loop.test, ast.Compare) or isinstance(loop.test.ops[0], ast.Eq):
+        return False
+    compared = {ast.unparse(e) for e in (loop.test.left, *loop.test.comparators)}
+    return any(isinstance(n, ast.AugAssign) and ast.unparse(n.target) in compared for n in ast.walk(loop))
 
 
 def _leaves(tests: RankTests, body: list[ast.stmt]) -> bool:

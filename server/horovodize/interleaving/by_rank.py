@@ -13,6 +13,7 @@ from horovodize.facts.answers import Uniform
 from horovodize.facts.facts import Facts
 from horovodize.facts.rank_tests import RankTests
 from horovodize.interleaving.compared import COMPARISONS
+from horovodize.interleaving.left_over import is_left_over
 from horovodize.interleaving.settings import Settings
 from horovodize.summary.names import Names
 from horovodize.summary.syntax import position
@@ -109,7 +110,7 @@ class ByRank:
             case ast.BinOp() if type(e.op) in _BINARY:
                 return _BINARY[type(e.op)](self._value(e.left, below), self._value(e.right, below))
             case ast.Compare(ops=[op]) if type(op) in _COMPARED:
-                return _COMPARED[type(op)](self._value(e.left, below), self._value(e.comparators[0], below))
+                return _COMPARED[type(op)](*self._sides(e, below))
             case ast.Compare(
                 ops=[ast.In() | ast.NotIn() as op],
                 comparators=[ast.Tuple() | ast.List() | ast.Set() as among],
@@ -121,6 +122,20 @@ class ByRank:
             case ast.Call():
                 return self._of_call(e, below)
         return self._of_origin(e, below)
+
+    def _sides(self, e: ast.Compare, depth: int) -> list[Any]:
+        """What is compared. What is left when rows are divided by the ranks, and compared with the rank, is taken to be 1:
+        `hvd.rank() < rows % hvd.size()`, where rank 0 alone has one more. (Where nothing is left, no rank has.)"""
+        sides, ordered = [e.left, e.comparators[0]], isinstance(e.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+        found = list[Any]()
+        for side, other in (sides, sides[::-1]):
+            try:
+                found.append(self._value(side, depth))
+            except Unseen:
+                if not (ordered and self.tests.is_rank(other) and is_left_over(self.facts, side)):
+                    raise
+                found.append(1)
+        return found
 
     def _together(self, e: ast.BoolOp, depth: int) -> Any:
         """`and` and `or`: one side that decides is enough."""

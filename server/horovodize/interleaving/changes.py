@@ -14,6 +14,7 @@ from horovodize.interleaving.torch_changes import TorchChanges
 from horovodize.summary.syntax import argument, has_unpacking
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
+_ALL_VARIABLES = ("variables", "weights")
 _SETTERS = ("load_weights", "set_weights")
 _OF_OPTIMIZER = "weights of the optimizer"
 _OF_ANOTHER = "network that the loss asks"
@@ -34,6 +35,8 @@ _LISTS = tuple(
     f"tensorflow.compat.v1.{name}"
     for name in ("trainable_variables", "global_variables", "model_variables", "get_collection")
 )
+_LOADING = "load_model"
+_LOADERS = ("tensorflow.keras.models.load_model", "keras.models.load_model", "keras.saving.load_model")
 _VARIABLES_BEHIND = 200  # nodes that are looked at behind a list of variables
 _CALLBACK = "BroadcastGlobalVariablesCallback"
 
@@ -68,7 +71,20 @@ class Changes:
                 what = "rate"
             elif func.attr in _ASSIGNED and self._is_in_trained(func.value):
                 what = "weights"
+        if self._loads_trained(call) or (what and self._reads_a_file(func)):
+            return what or "weights"  # a path that all have exchanged is no weights that they have
         return what if what and not any(map(self._is_agreed, call.args)) else ""
+
+    def _loads_trained(self, call: ast.Call) -> bool:
+        """Whether a call loads the model that is trained, which other ranks build: `model = hvd.load_model(path)`."""
+        set_by = self.module.syntax.parent.get(call)
+        if not isinstance(set_by, ast.Assign) or len(set_by.targets) != 1:
+            return False
+        loads = self.facts.horovod.is_call(call, _LOADING) or self.module.names.of(call.func) in _LOADERS
+        return loads and self._is_trained(set_by.targets[0])
+
+    def _reads_a_file(self, func: ast.expr) -> bool:
+        return isinstance(func, ast.Attribute) and func.attr in ("restore", "load_weights")
 
     @cached_property
     def _runs_that_set_rates(self) -> set[ast.Call]:
@@ -168,7 +184,7 @@ class Changes:
             for call in self.module.syntax.calls
             if self.of(call) == "weights"
             for around, arm in self.module.syntax.conditions(call)
-            for asked, given in _parts(around.test, arm == "body")
+            for asked, given in parts(around.test, arm == "body")
         )
 
     @cached_property
@@ -180,6 +196,12 @@ class Changes:
             found |= {
                 ast.unparse(n.value) for n in self.module.loads.get(name) if isinstance(n, ast.Attribute)
             }
+        # `tape.gradient(loss, model.variables)`: all of them, where none is left out of training.
+        for asked in self.module.loads.get("gradient"):
+            call = self.module.syntax.parent.get(asked)
+            of = argument(call, "sources", 1) if isinstance(call, ast.Call) and call.func is asked else None
+            if isinstance(of, ast.Attribute) and of.attr in _ALL_VARIABLES:
+                found.add(ast.unparse(of.value))
         return found
 
     def _is_trained(self, e: ast.expr) -> bool:
@@ -260,11 +282,11 @@ def _plain(test: ast.expr, answer: bool) -> tuple[ast.expr, bool]:
     return test, answer
 
 
-def _parts(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, bool]]:
+def parts(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, bool]]:
     """What must be answered how, for a test to be answered so: both sides of `a and b`."""
     test, answer = _plain(test, answer)
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if answer else ast.Or):
         for value in test.values:
-            yield from _parts(value, answer)
+            yield from parts(value, answer)
     else:
         yield test, answer

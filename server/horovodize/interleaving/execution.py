@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import (
@@ -29,6 +29,7 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.compared import ComparedNumbers
+from horovodize.interleaving.numbered_loops import bounds, rank_counts
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
 from horovodize.summary.syntax import FUNCTIONS
 
@@ -281,8 +282,8 @@ class Execution:
                 return min(mine, _TURNS)
             self._note(Decided(loop, f"{mine} turns"))
             return min(mine - least + min(least, 1), _MOST)
-        if is_over_range(loop):
-            known = [by_rank.set_by(loop.iter) for by_rank in self.everyone]
+        if (bound := bounds(loop)) is not None:
+            known = [by_rank.set_by(bound) for by_rank in self.everyone]
             if any(mine < known[self.rank] for mine in known) or any(
                 known[self.rank] < theirs for theirs in known
             ):
@@ -367,31 +368,11 @@ def may_differ(action: Action, everyone: Sequence[ByRank], answers: OwnAnswers) 
             counts = {rank_counts(by_rank, loop) for by_rank in everyone}
             if None not in counts:
                 return len(counts) > 1
-            bounds = {by_rank.set_by(loop.iter) for by_rank in everyone} if is_over_range(loop) else set()
-            return len(bounds) > 1 or answers.of_turns(loop) is Taken.OWN
+            bound = bounds(loop)
+            settings = {by_rank.set_by(bound) for by_rank in everyone} if bound is not None else set()
+            return len(settings) > 1 or answers.of_turns(loop) is Taken.OWN
         case Attempt(risk=risk):
             return risk is not None
         case Change(own=own):
             return own is not None
     return False
-
-
-def is_over_range(loop: ast.For | ast.AsyncFor | ast.While) -> TypeGuard[ast.For]:
-    """Whether a loop counts."""
-    return (
-        isinstance(loop, ast.For)
-        and isinstance(loop.iter, ast.Call)
-        and isinstance(loop.iter.func, ast.Name)
-        and loop.iter.func.id in ("range", "xrange")
-        and not loop.iter.keywords
-    )
-
-
-def rank_counts(by_rank: ByRank, loop: ast.For | ast.AsyncFor | ast.While) -> int | None:
-    """How many turns a loop over a `range` has on a rank; None where that isn't to be seen."""
-    if not is_over_range(loop) or not isinstance(loop.iter, ast.Call):
-        return None
-    numbers = [n for e in loop.iter.args if (n := by_rank.number(e)) is not None]
-    if len(numbers) < len(loop.iter.args) or not numbers or (len(numbers) == 3 and not numbers[2]):
-        return None
-    return len(range(*numbers))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from horovodize.facts.facts import Facts
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 Handed: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_MEASURING = ("timeit.timeit", "timeit.repeat")
 
 
 def handed(facts: Facts, trains: Callable[[ast.AST], bool]) -> list[Handed]:
@@ -23,6 +24,17 @@ def handed(facts: Facts, trains: Callable[[ast.AST], bool]) -> list[Handed]:
         if functions and not facts.rank_tests.may_be_guarded(call):
             found.update(dict.fromkeys(functions))
     return list(found)
+
+
+def run_at_once(facts: Facts, call: ast.Call) -> list[Handed]:
+    """The function that a call measures, and so runs: `timeit.timeit(lambda: train_step(rows), number=10)`."""
+    if facts.module.names.of(call.func) not in _MEASURING:
+        return []
+    measured = argument(call, "stmt", 0)
+    made = (
+        [o.node for o in facts.module.values.origins(measured) if not o.path] if measured is not None else []
+    )
+    return [f for f in made if isinstance(f, CALLABLES)]
 
 
 def _functions(facts: Facts, call: ast.Call) -> Iterator[Handed]:

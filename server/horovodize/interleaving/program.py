@@ -35,10 +35,11 @@ from horovodize.interleaving.actions import (
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.failures import Failures, failing_step
-from horovodize.interleaving.handed import handed, is_of_a_trial
+from horovodize.interleaving.handed import handed, is_of_a_trial, run_at_once
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
-from horovodize.interleaving.stopping import stops, stops_by_name
+from horovodize.interleaving.stopping import raises_well, stops, stops_by_name
+from horovodize.interleaving.unsent import Unsent
 from horovodize.interleaving.waits import Waits
 from horovodize.source.nodes import children
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, is_main_guard, position
@@ -57,7 +58,7 @@ class Program:
         self.deeds, self.changes = Deeds(facts), Changes(facts)
         self.answers = OwnAnswers(facts, self.own_logs)
         self.waits, self.rates = Waits(facts), FedRates(facts.module, facts.sites)
-        self.failures = Failures(facts, self.deeds, self.answers)
+        self.failures, self.unsent = Failures(facts, self.deeds, self.answers), Unsent(facts, self.changes)
         self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
         self._open: list[ast.AST] = []
@@ -147,7 +148,7 @@ class Program:
                 yield from self._of(s.value)
                 yield Leave(s, Exit.RETURN)
             case ast.Raise():
-                ends = Exit.END if self._ends_well(s.exc) else Exit.RAISE
+                ends = Exit.END if raises_well(s.exc) else Exit.RAISE
                 yield Leave(s, Exit.RETURN if is_of_a_trial(self.facts, s.exc) else ends)
             case ast.Break():
                 yield Leave(s, Exit.BREAK)
@@ -169,13 +170,6 @@ class Program:
         stop = Stop(node)
         yield stop if isinstance(value, ast.Constant) else Choice(value, (stop,), ())
 
-    def _ends_well(self, raised: ast.expr | None) -> bool:
-        """Whether what is raised ends the process as one that has done its work: `SystemExit`, without a status."""
-        given = raised.args[:1] if isinstance(raised, ast.Call) else []
-        made_by = raised.func if isinstance(raised, ast.Call) else raised
-        is_exit = isinstance(made_by, ast.Name) and made_by.id == "SystemExit"
-        return is_exit and all(isinstance(e, ast.Constant) and not e.value for e in given)
-
     def _choice(self, test: ast.expr, yes: Block, no: Block) -> Iterator[Action]:
         """`a and b` is one test after the other: each side may be another kind of answer."""
         match test:
@@ -192,7 +186,9 @@ class Program:
                     if matters or not (isinstance(action, Touch) and action.deed is Deed.LOOK):
                         yield action
                 if yes or no:
-                    yield Choice(test, yes, no)
+                    sends = Holds.EQUALS in held(yes)
+                    free = sends != (Holds.EQUALS in held(no)) and self.unsent.may_be(test, sends)
+                    yield Choice(test, yes, no, free)
 
     def _turns(self, loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[Action]:
         body, after = self._block(loop.body), self._block(loop.orelse)
@@ -303,7 +299,7 @@ class Program:
         else:
             yield from self.deeds.of(call)
         graph = self.module.values.graph
-        for run in (*graph.runs(call), *graph.run_last(call)):
+        for run in (*graph.runs(call), *graph.run_last(call), *run_at_once(self.facts, call)):
             function = run
             if isinstance(run, ast.ClassDef):
                 function = next(

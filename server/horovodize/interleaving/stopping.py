@@ -20,3 +20,11 @@ def stops_by_name(scopes: Scopes, call: ast.Call) -> ast.expr | None:
             given = not (isinstance(value, ast.Constant) and value.value is False)
             return value if given and scopes.lookup("setattr", call.func) is None else None
     return None
+
+
+def raises_well(raised: ast.expr | None) -> bool:
+    """Whether what is raised ends the process as one that has done its work: `SystemExit`, without a status."""
+    given = raised.args[:1] if isinstance(raised, ast.Call) else []
+    made_by = raised.func if isinstance(raised, ast.Call) else raised
+    is_exit = isinstance(made_by, ast.Name) and made_by.id == "SystemExit"
+    return is_exit and all(isinstance(e, ast.Constant) and not e.value for e in given)

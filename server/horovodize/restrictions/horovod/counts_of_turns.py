@@ -45,6 +45,41 @@ def numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         )
 
 
+def ends_of_turns(context: Context) -> Iterator[tuple[ast.AST, list[ast.expr]]]:
+    """What trains with other ranks in a loop that ends when a count comes to a number, and those that are compared:
+    `while step < steps:`, `if step == steps: break`."""
+    places: list[tuple[ast.AST, ast.AST]] = [
+        (u.call, u.call)
+        for u in context.sites.updates
+        if context.facts.horovod.calls(*TAPES) and u.step_of is None
+    ]
+    places += [
+        (t.node, t.node)
+        for t in (context.loops if context.facts.horovod.wrapped else ())
+        if t.kind in (LoopKind.SESSION, LoopKind.MONITORED_SESSION)
+    ]
+    for site, node in places:
+        loops = dict.fromkeys(loop for way in context.ways(node) for frame in way for loop in frame.loops)
+        tests = [loop.test for loop in loops if isinstance(loop, ast.While)]
+        tests += [test for loop in loops if isinstance(loop, LOOPS) for test in _breaking(loop)]
+        yield (
+            site,
+            [
+                e
+                for t in tests
+                if isinstance(t, ast.Compare) and len(t.ops) == 1
+                for e in (t.left, t.comparators[0])
+            ],
+        )
+
+
+def _breaking(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[ast.expr]:
+    """The tests in a loop's own block that leave it."""
+    for s in loop.body:
+        if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break):
+            yield s.test
+
+
 def turns_of_sessions(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """Runs of a session that train, and the numbers of the turns of the loops around."""
     for training in context.loops if context.facts.horovod.wrapped else ():

@@ -5,19 +5,19 @@ Each process draws weights of its own. Averaged gradients keep the difference: r
 gradients of the others.
 
 ## When it is reported
-On the first loop that trains, in a script that shows all of itself (or gives nothing that trains to what isn't seen), averages
-gradients, and neither broadcasts anything nor sets a seed nor loads weights on all ranks (a callback, hook or operation that
-broadcasts counts only if something gets it, and not where it never runs: under `if False:`, behind `[] and`, under a flag that
-each call passes as `False`); on a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be
-another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the script's own class,
-or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model, where only another
-one is broadcast (also of two that one function makes, or that one list of variables trains), on a run that initialises the
-variables after the broadcast, and, where other modules aren't seen, on what broadcasts and is given to nothing. Weights that a
-rank has itself, and copies or averages for another network, make ranks no more alike; nor does what is loaded into a part of a
-model whose head has weights of its own.
+On the first loop that trains, in a script that shows all of itself (or gives nothing that trains to what isn't seen),
+averages gradients, and neither broadcasts anything nor sets a seed nor loads weights on all ranks (a callback, hook or
+operation that broadcasts counts only if something gets it, and not where it never runs: under `if False:`, behind `[] and`,
+under a flag that each call passes as `False`); on a broadcast from `size()`, a rank that isn't there, or from a rank that
+each takes to be another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the
+script's own class, or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model,
+where only another one is broadcast (also of two that one function makes, or that one list of variables trains), or a part of
+it alone (`model.layers[-1].variables`), on a run that initialises the variables after the broadcast, and, where other modules
+aren't seen, on what broadcasts and is given to nothing. Weights that a rank has itself, and copies or averages for another
+network, make ranks no more alike; nor does what is loaded into a part of a model whose head has weights of its own.
 
-In such a script of `horovod.torch`, on the wrapped optimizer, where no weights are broadcast, no seed is set and not all ranks
-load weights.
+In such a script of `horovod.torch`, on the wrapped optimizer, where no weights are broadcast, no seed is set and not all
+ranks load weights.
 
 ## Quick fix
 Give the `fit` Horovod's callback; send from rank 0.
@@ -330,6 +330,7 @@ from horovodize.restrictions.horovod import torch_weights
 from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
 from horovodize.restrictions.horovod.sent_before_built import is_used_between, makes_weights_late
+from horovodize.restrictions.horovod.sent_in_part import sent_in_part
 from horovodize.restrictions.horovod.sent_weights import left, left_out, undone
 from horovodize.restrictions.horovod.shown_callbacks import shows_callbacks
 from horovodize.restrictions.restriction import Restriction
@@ -368,6 +369,7 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _too_early(context)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
+        yield from _in_part(context)
     seen = use.shows_training or shows_callbacks(context)
     if not seen or (not use.is_whole and left(context)):
         if not may_start_alike(context):
@@ -446,6 +448,18 @@ def _of_one_model(context: Context) -> Iterator[Violation]:
                 f"ranks train a different `{context.text(model)}` each: its weights are never sent from rank 0, as those of "
                 "the other model are",
                 related=[context.related(sent, "those of another model are sent here")],
+            )
+
+
+def _in_part(context: Context) -> Iterator[Violation]:
+    """Models of which a part alone is sent."""
+    for update, model, sent in sent_in_part(context):
+        if not context.facts.rank_tests.may_be_guarded(update.call):
+            yield RESTRICTION.at(
+                context,
+                update.call,
+                f"ranks train a different `{context.text(model)}` each: rank 0's weights are not all sent to them",
+                related=[context.related(sent, "this is all that is sent")],
             )
 
 

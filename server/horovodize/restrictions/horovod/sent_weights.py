@@ -160,7 +160,7 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | Non
     """The models whose weights an expression is; None for what can't be told. An optimizer's variables are no model's."""
     match given:
         case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODEL:
-            if context.facts.optimizers.arrivals(model) and _is_optimizer(context, model):
+            if context.facts.optimizers.arrivals(model) and is_optimizer(context, model):
                 return
             yield model if len(made_by(context, model)) == 1 else None
         case ast.Attribute(attr="non_trainable_variables" | "non_trainable_weights"):
@@ -179,7 +179,7 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | Non
                     yield None
         case ast.Call(
             func=ast.Attribute(value=(ast.Name() | ast.Attribute()) as made, attr="variables"), args=[]
-        ) if _is_optimizer(context, made):
+        ) if is_optimizer(context, made):
             return
         case _:
             yield None
@@ -200,7 +200,7 @@ def _is_variable(context: Context, e: ast.expr) -> bool:
     return bool(made) and all(context.names.last(c.func) == "Variable" for c in made)
 
 
-def _is_optimizer(context: Context, e: ast.expr) -> bool:
+def is_optimizer(context: Context, e: ast.expr) -> bool:
     made = context.values.calls(e)
     return bool(made) and all(
         context.module.is_optimizer(c) or context.facts.horovod.is_call(c, "DistributedOptimizer")

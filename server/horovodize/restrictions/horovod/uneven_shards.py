@@ -7,13 +7,14 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 ## When it is reported
 On a `fit`, the training of an Estimator, or a loop around a wrapped tape or a session's train op, that goes through all that
 its rank was dealt by `shard(hvd.size(), hvd.rank())`, `rows[hvd.rank()::hvd.size()]` or `np.array_split(rows,
-hvd.size())[hvd.rank()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of size(). Not
-where the script asks what is left by a division by size(), or calls `hvd.join()`. A warning on a number of steps or epochs
-(`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a `StopAtStepHook`) that the rank decides, and
-size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send. On a `fit` to
-arrays of which rank 0 takes the rows before one, and the others those after it. Also on one that a test of the rank changes:
-`if hvd.rank() == 1: steps -= 1`. As information, on one that nothing but whether a file is there decides, or which the folder
-holds that the script saves to: another host may have others.
+hvd.size())[hvd.rank()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of size().
+Not where the script asks what is left by a division by size(), or calls `hvd.join()`. A warning on a number of steps or
+epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a `StopAtStepHook`) that the rank
+decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send. On a
+`fit` to arrays of which rank 0 takes the rows before one, and the others those after it. Also on one that a test of the rank
+changes: `if hvd.rank() == 1: steps -= 1`, or that a count is compared with: `while step < steps + hvd.rank():`. As
+information, on one that nothing but whether a file is there decides, or which the folder holds that the script saves to:
+another host may have others.
 
 In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all
 ranks, and on one that is given neither: it asks `torch.distributed`, which isn't started.
@@ -216,7 +217,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.counted_batches import counted
-from horovodize.restrictions.horovod.counts_of_turns import numbers, turns_of_sessions
+from horovodize.restrictions.horovod.counts_of_turns import ends_of_turns, numbers, turns_of_sessions
 from horovodize.restrictions.horovod.numbers_of_steps import found_on_a_host
 from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
@@ -256,6 +257,7 @@ def find(context: Context) -> Iterator[Violation]:
             related=[context.related(dealt, "divided here, perhaps unevenly")],
         )
     yield from _chosen(context)
+    yield from _ended(context)
     yield from _of_two_parts(context)
 
 
@@ -331,15 +333,29 @@ def _chosen(context: Context) -> Iterator[Violation]:
             if asked is None or asked in seen:
                 continue
             seen.add(asked)
-            yield RESTRICTION.at(
-                context,
-                site,
-                "the rank decides how many steps are taken here, and who takes more waits for the others in vain: let all "
-                "take as many",
-                severity=Severity.WARNING,
-                related=[context.related(asked, "this differs between ranks")],
-            )
+            yield _by_rank(context, site, asked)
             break
+
+
+def _ended(context: Context) -> Iterator[Violation]:
+    """What trains with other ranks until a count comes to a number of the rank's own arithmetic. (Where a statement under a
+    test of the rank sets it, following the ranks says so: HVD331.)"""
+    for site, compared in ends_of_turns(context):
+        if not context.facts.horovod.runs(site) or context.facts.rank_tests.may_be_guarded(site):
+            continue
+        asked = next((a for e in compared for a in set_by_rank(context, e) if isinstance(a, ast.expr)), None)
+        if asked is not None:
+            yield _by_rank(context, site, asked)
+
+
+def _by_rank(context: Context, site: ast.AST, asked: ast.AST) -> Violation:
+    return RESTRICTION.at(
+        context,
+        site,
+        "the rank decides how many steps are taken here, and who takes more waits for the others in vain: let all take as many",
+        severity=Severity.WARNING,
+        related=[context.related(asked, "this differs between ranks")],
+    )
 
 
 def _asked(context: Context, count: ast.expr) -> ast.AST | None:
