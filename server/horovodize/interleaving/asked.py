@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.answers import Varies
+from horovodize.facts.facts import Facts
 from horovodize.facts.sources import WHETHER_THERE, Source
+from horovodize.summary.syntax import argument
 
 _ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
+_ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")
 _LATEST = ("latest_checkpoint", "get_checkpoint_state")
 
 
@@ -61,3 +64,17 @@ def all_given(call: ast.Call) -> list[ast.expr]:
 def given_to_model(call: ast.Call) -> list[ast.expr]:
     """What a model is asked with, but for how much it prints meanwhile."""
     return [*call.args, *(k.value for k in call.keywords if k.arg != "verbose")]
+
+
+def draws_an_order(facts: Facts, call: ast.Call) -> bool:
+    """`np.random.permutation(n)`, `data.shuffle(1000)`, without a seed that all ranks have."""
+    draws, name = facts.uniform.draws, facts.module.names.of(call.func) or ""
+    if name:
+        return name.endswith(_ORDERS) and draws.is_drawn(name) and not draws.is_fixed(call, name)
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "shuffle":
+        return False
+    return (
+        bool(call.args)
+        and argument(call, "seed", 1) is None
+        and not draws.is_seeded("tensorflow.random.shuffle")
+    )

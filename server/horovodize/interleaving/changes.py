@@ -261,7 +261,14 @@ class Changes:
         return self._is_any_optimizer(owner)
 
     def _is_any_optimizer(self, e: ast.expr) -> bool:
-        return any(map(self._is_optimizer, self.facts.optimizers.arrivals(e)))
+        """Whether something is surely an optimizer: made as one, or what applies gradients under this name."""
+        if any(map(self._is_optimizer, self.facts.optimizers.arrivals(e))):
+            return True
+        text = ast.unparse(e)
+        return any(
+            isinstance(u.call.func, ast.Attribute) and ast.unparse(u.call.func.value) == text
+            for u in self.facts.sites.updates
+        )
 
     def _is_optimizer(self, arrival: Arrival) -> bool:
         """Whether following ended at what makes an optimizer: `args.lr = …` sets no rate."""

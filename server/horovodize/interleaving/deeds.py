@@ -9,6 +9,7 @@ from typing import cast
 from horovodize import catalogue
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Deed, Touch
+from horovodize.interleaving.commands import of_command
 from horovodize.summary.buffers import is_buffer
 from horovodize.summary.opening import Opening
 from horovodize.summary.sites import MODEL
@@ -60,6 +61,12 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.FETCH, "wget.download", 1, "out"),
     **_all(Deed.FETCH, "gdown.download", 1, "output"),
 }  # fmt: skip
+_LOGS: Mapping[
+    str, tuple[str, int | None, str]
+] = {  # how the path is called, where it stands, and how the mode is called
+    "logging.FileHandler": ("filename", 0, "mode"),
+    "logging.basicConfig": ("filename", None, "filemode"),
+}
 _BOTH: Mapping[str, tuple[Deed, Deed]] = {  # from the first argument to the second
     "os.rename": (Deed.REMOVE, Deed.WRITE),
     "os.replace": (Deed.REMOVE, Deed.WRITE),
@@ -155,7 +162,9 @@ class Deeds:
     def _named(self, call: ast.Call) -> Iterator[Touch]:
         module = self.module
         name = module.names.of(call.func) or ""
-        if self._opening.is_open(call):
+        if name in _LOGS:
+            yield from self._logged(call, name)
+        elif self._opening.is_open(call):
             yield from self._opened(call)
         elif name in _BOTH and len(call.args) >= 2:
             for given, deed in zip(call.args, _BOTH[name], strict=False):
@@ -178,6 +187,15 @@ class Deeds:
             yield from self._prepared(call, Deed.FETCH if first else Deed.READ)
         elif isinstance(call.func, ast.Attribute) and not name and module.values.callee(call) is None:
             yield from self._of_method(call, call.func)
+        else:
+            yield from (Touch(call, deed, path) for deed, path in of_command(module.names, call))
+
+    def _logged(self, call: ast.Call, name: str) -> Iterator[Touch]:
+        """A file of messages that is begun again; lines that ranks append stand one after the other."""
+        word, at, how = _LOGS[name]
+        path, mode = argument(call, word, at), argument(call, how, 1 if at == 0 else None)
+        if path is not None and isinstance(mode, ast.Constant) and str(mode.value).startswith("w"):
+            yield Touch(call, Deed.WRITE, path, needs_folder=True)
 
     def _of_data_set(self, call: ast.Call) -> Iterator[Touch]:
         """A data set of torchvision downloads, or reads what is there."""

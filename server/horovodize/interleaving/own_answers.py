@@ -14,6 +14,7 @@ from horovodize.interleaving.asked import (
     asks_model,
     asks_whether_there,
     divides,
+    draws_an_order,
     given_to_model,
     is_none,
     is_of_validation,
@@ -37,9 +38,19 @@ _LISTING = (
 )
 _BEHIND = 1500  # nodes that are looked at behind a value
 _SAMPLER = "DistributedSampler"
-_ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")
 _LENGTHS = 4  # names that a length is looked for behind
-_DIVIDING = ("shard", "skip", "seed", "set_seed", "RandomState", "default_rng")
+_DIVIDING = (
+    "shard",
+    "skip",
+    "seed",
+    "set_seed",
+    "RandomState",
+    "default_rng",
+    "slice",
+    "islice",
+    "range",
+    "arange",
+)
 _SIZES = ("size", "shape", "numel", "dim", "ndim", "cardinality")
 
 
@@ -305,20 +316,7 @@ class OwnAnswers:
         if self.facts.horovod.depends_on(e, *_RANKS, limit=_BEHIND):
             return True
         behind = self.facts.module.values.depends([e], _BEHIND)
-        return any(isinstance(n, ast.Call) and self._draws_an_order(n) for n in behind)
-
-    def _draws_an_order(self, call: ast.Call) -> bool:
-        """`np.random.permutation(n)`, `data.shuffle(1000)`, without a seed that all ranks have."""
-        draws, name = self.facts.uniform.draws, self.facts.module.names.of(call.func) or ""
-        if name:
-            return name.endswith(_ORDERS) and draws.is_drawn(name) and not draws.is_fixed(call, name)
-        if not isinstance(call.func, ast.Attribute) or call.func.attr != "shuffle":
-            return False
-        return (
-            bool(call.args)
-            and argument(call, "seed", 1) is None
-            and not draws.is_seeded("tensorflow.random.shuffle")
-        )
+        return any(isinstance(n, ast.Call) and draws_an_order(self.facts, n) for n in behind)
 
     def _is_given_own(self, computed: ast.AST) -> bool:
         """Whether what trains is given what the rank draws for itself."""

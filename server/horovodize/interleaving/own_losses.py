@@ -16,6 +16,7 @@ from horovodize.summary.syntax import argument
 _BEHIND = 1500  # nodes that are looked at behind a value
 _SEVERAL = (ast.List, ast.Tuple, ast.Dict)  # of which one part may be a counter
 _RANKS = ("rank", "local_rank", "cross_rank")
+_OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights", "losses", "layers")
 _COMPUTING = ("minimize", "compute_gradients")
 
 
@@ -77,6 +78,29 @@ class OwnLosses:
             yield from self._unscaled(loss.left)
             if isinstance(loss.op, ast.Mult):
                 yield from self._unscaled(loss.right)
+        for o in self.module.values.origins(loss):
+            if isinstance(o.node, ast.BinOp) and isinstance(o.node.op, (ast.Add, ast.Sub)) and not o.path:
+                sides = (o.node.left, o.node.right)
+                yield from (part for side in sides if self._is_of_rows(side) for part in self._unscaled(side))
+
+    def _is_of_rows(self, summand: ast.expr) -> bool:
+        """Whether a part of a sum is made of what the step is given, and not of weights alone, as `decay * l2(model)` is."""
+        syntax = self.module.syntax
+        step = syntax.function(summand)
+        for n in self.module.values.depends([summand], _BEHIND):
+            if isinstance(n, ast.Name) and syntax.function(n) is step and not self._is_model(n):
+                if any(b.kind in ("parameter", "item") for b in self.module.scopes.reaching(n)):
+                    return True
+        return False
+
+    def _is_model(self, name: ast.Name) -> bool:
+        """Whether a name is called, or asked for weights, as models are: here or elsewhere."""
+        parent = self.module.syntax.parent.get
+        return any(
+            (isinstance(p := parent(n), ast.Call) and p.func is n)
+            or (isinstance(p, ast.Attribute) and (p.attr in _OF_MODEL or isinstance(parent(p), ast.Call)))
+            for n in self.module.loads.get(name.id)
+        )
 
     def _losses(self) -> Iterator[ast.expr]:
         use, sites = self.facts.horovod, self.facts.sites

@@ -11,6 +11,7 @@ from horovodize.facts.answers import Uniform, Varies
 from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.downloaded_copies import names_a_copy
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, has_unpacking, says_none
 
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
@@ -240,19 +241,9 @@ def is_alike(context: Context, batch: ast.expr) -> bool:
         isinstance(reason, Varies)
         and reason.kind is Source.HOST
         and reason.where is not None
-        and _is_of_path(context, reason.where)
+        and names_a_copy(context, reason.where)
         for reason in reasons
     )
-
-
-def _is_of_path(context: Context, node: ast.AST) -> bool:
-    """Whether something stands in a call that loads a data set of Keras."""
-    for around in context.syntax.ancestors(node):
-        if isinstance(around, ast.Call) and (context.names.of(around.func) or "").startswith(_OF_DATA_SETS):
-            return True
-        if isinstance(around, ast.stmt):
-            return False
-    return False
 
 
 def _is_data_set(context: Context, e: ast.expr) -> bool:

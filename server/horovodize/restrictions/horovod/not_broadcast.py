@@ -12,9 +12,10 @@ under a flag that each call passes as `False`); on a broadcast from `size()`, a 
 each takes to be another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the
 script's own class, or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model,
 where only another one is broadcast (also of two that one function makes, or that one list of variables trains), or a part of
-it alone (`model.layers[-1].variables`), on a run that initialises the variables after the broadcast, and, where other modules
-aren't seen, on what broadcasts and is given to nothing. Weights that a rank has itself, and copies or averages for another
-network, make ranks no more alike; nor does what is loaded into a part of a model whose head has weights of its own.
+it alone (`model.layers[-1].variables`), or rank 0's weights are sent when all is trained, on a run that initialises the
+variables after the broadcast, and, where other modules aren't seen, on what broadcasts and is given to nothing. Weights that
+a rank has itself, and copies or averages for another network, make ranks no more alike; nor does what is loaded into a part
+of a model whose head has weights of its own.
 
 In such a script of `horovod.torch`, on the wrapped optimizer, where no weights are broadcast, no seed is set and not all
 ranks load weights.
@@ -331,6 +332,7 @@ from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
 from horovodize.restrictions.horovod.sent_before_built import is_used_between, makes_weights_late
 from horovodize.restrictions.horovod.sent_in_part import sent_in_part
+from horovodize.restrictions.horovod.sent_late import sent_late
 from horovodize.restrictions.horovod.sent_weights import left, left_out, undone
 from horovodize.restrictions.horovod.shown_callbacks import shows_callbacks
 from horovodize.restrictions.restriction import Restriction
@@ -367,6 +369,8 @@ def find(context: Context) -> Iterator[Violation]:
             yield from _for_nobody(context, in_functions=True)
         return
     yield from _too_early(context)
+    if not may_start_alike(context, "broadcast_variables", "broadcast_global_variables"):
+        yield from _too_late(context)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
         yield from _in_part(context)
@@ -434,6 +438,18 @@ def _too_early(context: Context) -> Iterator[Violation]:
             "this draws new weights on each rank, after rank 0's were sent: initialise them before the broadcast"
             if again
             else "the variables have no values before this, and the broadcast of them fails: initialise them before it",
+            related=[context.related(send, "broadcast here")],
+        )
+
+
+def _too_late(context: Context) -> Iterator[Violation]:
+    """Broadcasts of what has been trained."""
+    for trains, send in sent_late(context):
+        yield RESTRICTION.at(
+            context,
+            trains,
+            "ranks start with different weights, and rank 0's are sent when all is trained: broadcast them before, or after "
+            "the first step",
             related=[context.related(send, "broadcast here")],
         )
 

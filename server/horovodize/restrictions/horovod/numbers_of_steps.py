@@ -32,13 +32,27 @@ def _turns(context: Context, loop: ast.AST) -> ast.expr | None:
     if not isinstance(loop, ast.For):
         return None
     if isinstance(loop.iter, ast.Call) and is_range(context, loop.iter):
-        return loop.iter.args[0] if len(loop.iter.args) == 1 else None
+        return _number_of(*loop.iter.args) if len(loop.iter.args) < 3 else None
     pipelines = context.facts.feeding.kinds.pipelines
     data = gone_through(context, loop.iter)
     taken = [
         e for e in pipelines.trail(data) if isinstance(e, ast.Call) and context.names.last(e.func) == "take"
     ]
     return argument(taken[0], "count", 0) if len(taken) == 1 else None
+
+
+def _number_of(start: ast.expr, end: ast.expr | None = None) -> ast.expr | None:
+    """How many numbers a `range` has: `n` of `range(n)`, `range(0, n)` and `range(1, n + 1)`."""
+    if end is None:
+        return start
+    match start, end:
+        case ast.Constant(value=0), _:
+            return end
+        case ast.Constant(value=1), ast.BinOp(op=ast.Add(), left=number, right=ast.Constant(value=1)):
+            return number
+        case ast.Constant(value=1), ast.BinOp(op=ast.Add(), left=ast.Constant(value=1), right=number):
+            return number
+    return None
 
 
 def is_range(context: Context, call: ast.Call) -> bool:

@@ -35,6 +35,7 @@ def vocabularies(context: Context, answers: OwnAnswers) -> Iterator[ast.expr]:
             if given is not None and not _scales_alone(context, call):
                 if not context.facts.rank_tests.may_be_guarded(call):
                     yield call
+    yield from _numbered_one_by_one(context, answers)
     for table in context.syntax.every(ast.DictComp):
         assert isinstance(table, ast.DictComp)
         through = table.generators[0].iter
@@ -46,6 +47,20 @@ def vocabularies(context: Context, answers: OwnAnswers) -> Iterator[ast.expr]:
             and answers.is_taken_by_rank(through.args[0])
         ):
             yield table
+
+
+def _numbered_one_by_one(context: Context, answers: OwnAnswers) -> Iterator[ast.expr]:
+    """`numbers[word] = len(numbers)`, in a loop through the words of one rank."""
+    for s in context.syntax.every(ast.Assign):
+        assert isinstance(s, ast.Assign)
+        match s:
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(id=table))],
+                value=ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]),
+            ) if table == counted:
+                loops = [loop for loop in context.syntax.loops(s) if isinstance(loop, ast.For)]
+                if loops and answers.is_taken_by_rank(loops[0].iter):
+                    yield s.targets[0]
 
 
 def counts_kinds(context: Context, answers: OwnAnswers, number: ast.expr) -> bool:

@@ -61,9 +61,7 @@ def undone(context: Context) -> Iterator[tuple[ast.Call, ast.Call, bool]]:
     if not context.sites.builds_graph or not context.facts.horovod.calls(_OPERATION):
         return
     runs = sorted(context.sites.graph.all_runs, key=position)
-    sends = [
-        r for r in runs if any(context.facts.horovod.is_call(n, _OPERATION) for n in _fetched(context, r))
-    ]
+    sends = sending_runs(context)
     begins = [
         r for r in runs if r not in sends and any(_initializes(context, n) for n in _fetched(context, r))
     ]
@@ -74,6 +72,16 @@ def undone(context: Context) -> Iterator[tuple[ast.Call, ast.Call, bool]]:
     others = [r for r in begins if r not in after]
     if after:
         yield after[0], send, any(not _follows(context, r, send) for r in others)
+
+
+def sending_runs(context: Context) -> list[ast.Call]:
+    """The runs of a session that broadcast the variables of a graph, in their order."""
+    if not context.sites.builds_graph or not context.facts.horovod.calls(_OPERATION):
+        return []
+    runs = sorted(context.sites.graph.all_runs, key=position)
+    return [
+        r for r in runs if any(context.facts.horovod.is_call(n, _OPERATION) for n in _fetched(context, r))
+    ]
 
 
 def _fetched(context: Context, run: ast.Call) -> list[ast.AST]:

@@ -8,9 +8,8 @@ or when half of it is; two that write one file mix what they write; of two that 
 On the first of two steps of two ranks, between the same two collectives, on one path that is surely the same for both: a file
 that is written and read or looked for, a folder that several make (without `exist_ok=True`), that is made by one rank and
 written into by others, or removed, a download into one cache, which another rank reads or downloads, too, a folder that an
-archive is unpacked into. Not where both do
-the same in a `with` of what a library that isn't known gives: that may be a lock. What is written by all ranks alike is
-HVD314.
+archive is unpacked into; also where a command does it (`os.system("wget …")`). Not where both do the same in a `with` of what
+a library that isn't known gives: that may be a lock. What is written by all ranks alike is HVD314.
 
 ## Quick fix
 None: usually a collective between the two (`hvd.allreduce(tf.constant(0.0), name="saved")`; Horovod has no barrier for
