@@ -205,3 +205,24 @@ def test_ranks_may_count_from_their_own_number() -> None:
     assert not codes(STEP + dealt) & {"HVD313", "HVD323", "HVD331"}
     alone = "i = hvd.rank()\nwhile i < 1:\n    step(next(iter(rows)), False)\n    time.sleep(9)\n"
     assert "HVD313" in codes(STEP + alone)
+
+
+RESUMED = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+if os.path.exists("kept.h5"):
+    model = tf.keras.models.load_model("kept.h5")
+if TEST:
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+def test_a_model_that_is_compiled_unless_it_was_loaded() -> None:
+    assert "HVD316" in codes(changed(RESUMED, ("TEST", 'not os.path.exists("kept.h5")')))
+    for test in ("True", 'os.path.exists("kept.h5")', "not args.resume"):
+        assert "HVD316" not in codes(changed(RESUMED, ("TEST", test)))

@@ -192,6 +192,10 @@ class ByRank:
         told = [o for o in found if self.facts.horovod.is_call(o.node, *_TOLD)]
         if len(told) == 1 and all(o in told or isinstance(o.node, ast.Constant) for o in found):
             found = told  # a number without Horovod, and the rank with it
+        if isinstance(e, ast.Name) and len(bound) > 1 and len(bound) == len(found):
+            values = {(type(o.node.value), o.node.value) for o in found if isinstance(o.node, ast.Constant)}
+            if len(values) == 1 and all(isinstance(o.node, ast.Constant) and not o.path for o in found):
+                return values.pop()[1]  # whichever set it: `first = False`, also before the loop
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen
         if self._is_counted_on(found[0].node) or self._is_set_elsewhere(e, found[0].node):

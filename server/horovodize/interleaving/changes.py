@@ -38,6 +38,7 @@ _LISTS = tuple(
 _LOADING = "load_model"
 _LOADERS = ("tensorflow.keras.models.load_model", "keras.models.load_model", "keras.saving.load_model")
 _VARIABLES_BEHIND = 200  # nodes that are looked at behind a list of variables
+_BEHIND_A_PATH = 60
 _CALLBACK = "BroadcastGlobalVariablesCallback"
 
 
@@ -82,6 +83,15 @@ class Changes:
             return False
         loads = self.facts.horovod.is_call(call, _LOADING) or self.module.names.of(call.func) in _LOADERS
         return loads and self._is_trained(set_by.targets[0])
+
+    def own_file(self, call: ast.Call) -> ast.expr | None:
+        """The file of its own that a rank loads weights from: `checkpoint.restore(f"kept/{hvd.rank()}")`."""
+        if not self._reads_a_file(call.func):
+            return None
+        use = self.facts.horovod
+        return next(
+            (e for e in call.args if use.depends_on(e, "rank", "local_rank", limit=_BEHIND_A_PATH)), None
+        )
 
     def _reads_a_file(self, func: ast.expr) -> bool:
         return isinstance(func, ast.Attribute) and func.attr in ("restore", "load_weights")

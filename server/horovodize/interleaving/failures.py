@@ -26,6 +26,8 @@ _OF_ROWS = (
     "OpError",
 )  # which TensorFlow raises for a row that it can't read
 _DECODING = ("io.decode_", "image.decode_", "io.parse_", "strings.to_number", "audio.decode_")
+_OF_WAITING = ("Empty", "TimeoutError", "timeout")  # which a rank meets that has waited too long
+_WAITING = ("get", "get_nowait", "recv", "result", "join", "acquire")
 _OF_TORCH = ("RuntimeError",)  # which PyTorch raises where there is too little memory
 _OF_VALUES = (
     "ValueError",
@@ -71,6 +73,8 @@ class Failures:
                 of_values = caught & {*_ANY, *_OF_VALUES} and self._reads_a_number(node)
                 if of_values and any(map(self.answers.is_of_own_rows, node.args)):
                     return node
+                if caught & {*_OF_WAITING} and self._waits_for_rows(node):
+                    return node
                 of_bad_rows = caught & {*_ANY, *_OF_ROWS} and self._decodes(node)
                 if of_bad_rows and any(map(self._is_of_rows, node.args)):
                     return node
@@ -94,6 +98,12 @@ class Failures:
             and call.func.id in ("int", "float")
             and self.module.scopes.lookup(call.func.id, call.func) is None
         )
+
+    def _waits_for_rows(self, call: ast.Call) -> bool:
+        """`batches.get(timeout=5)`, of what fills beside the training, on each rank at another pace."""
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _WAITING:
+            return False
+        return call.func.attr == "get_nowait" or any(k.arg in ("timeout", "block") for k in call.keywords)
 
     def _decodes(self, call: ast.Call) -> bool:
         """`tf.io.decode_jpeg(row)`, which fails where the row is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.facts import Facts
 from horovodize.summary.syntax import argument
 
@@ -28,4 +29,8 @@ def named(call: ast.Call, name: str) -> str:
     match argument(call, "name"):
         case ast.Constant(value=str() as given):
             return f"{name} {given}"
+    sent = argument(call, "variables", 0) if name == "broadcast_variables" else None
+    of = sent.func if isinstance(sent, ast.Call) else sent
+    if isinstance(of, ast.Attribute) and of.attr in OF_MODEL:
+        return f"{name} {ast.unparse(of)}"  # those of a model and those of an optimizer are of other shapes
     return name

@@ -110,6 +110,10 @@ class OwnAnswers:
             found = found or [test]
         return bool(found) and all(map(asks_whether_there, found)) and self.depends_on_host(test)
 
+    def is_own_loss(self, fetched: ast.expr) -> bool:
+        """Whether what a session fetches is made of the loss of one rank, and of nothing that ranks have exchanged."""
+        return self._losses.decide(fetched, [fetched])
+
     def is_own_value(self, e: ast.expr) -> bool:
         """Whether a value is surely another one on each rank, whichever way each has come to it. How many batches a share has
         is the same on all."""
@@ -301,7 +305,7 @@ class OwnAnswers:
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # A value that is set by such tests, as how often a loss got no better, isn't made of them: so each is asked by itself.
         eager = not self.facts.sites.builds_graph or not any(self._fetched_for(e))
-        asked = [e, *(c for c in computed if isinstance(c, ast.Call))]
+        asked = [e, *(c for c in computed if isinstance(c, (ast.Call, ast.Name)))]
         if eager and computed and any(self._is_dealt_apart(c) for c in asked):
             return True
         # How many rows there were decides how often something was counted, but that may be the same: values alone count.

@@ -205,14 +205,10 @@ class Program:
         if risk is not None:
             self._risks.add(risk)
         body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
-        if (
-            risk is None
-            and handler is not None
-            and self.syntax.loops(s)
-            and self.failures.takes_a_step(handler)
-        ):
-            risk, body = failing_step(body)
         caught = self._block(handler.body) if handler is not None else ()
+        again = self.syntax.loops(s) or any(isinstance(a, Together) and a.trains for a in everything(caught))
+        if risk is None and handler is not None and again and self.failures.takes_a_step(handler):
+            risk, body = failing_step(body)
         if body or caught or after or last:
             yield Attempt(risk, handler, body, caught, after, last)
         for ending in s.handlers if handler is None else ():
@@ -292,7 +288,8 @@ class Program:
             yield from self._stop(call, value)
             return
         if own is None and (what := self.changes.of(call)):
-            yield Change(call, what, self._own_among(call.args) if what == "rate" else None)
+            given = self._own_among(call.args) if what == "rate" else self.changes.own_file(call)
+            yield Change(call, what, given)
         if (either := self.deeds.fetched_or_read(call)) is not None:
             asked, fetch, read = either
             yield from self._choice(asked, (fetch,), (read,))

@@ -347,6 +347,10 @@ def _goes_by_rank(context: Context, rate: ast.expr) -> bool:
 
 def _said(drift: Verdict) -> str:
     changing = [m.rank for m in drift.moments if m.where is drift.where]
+    if len(changing) > 1 and drift.detail == "weights":
+        return (
+            "each rank loads weights of its own here: broadcast rank 0's after it, or let all load the same"
+        )
     if len(changing) > 1:
         return f"each rank changes the {drift.detail} here by a value of its own: exchange it first, by `hvd.allreduce`"
     return (

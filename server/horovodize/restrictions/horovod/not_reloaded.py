@@ -148,6 +148,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize import catalogue
+from horovodize.interleaving.changes import parts
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import keras
 from horovodize.restrictions.restriction import Restriction
@@ -178,9 +179,9 @@ def find(context: Context) -> Iterator[Violation]:
         if len(loads) < len(made) and not before:
             continue  # who makes the others may compile this one, too
         compiled = any(
-            set(context.values.calls(c.model)) & set(loads)
-            or (_is_written_alike(context, c.model, fit.model) and c not in before)
+            set(context.values.calls(c.model)) & set(loads) or _is_written_alike(context, c.model, fit.model)
             for c in context.sites._raw_compiles
+            if c not in before
         )
         if compiled or not use.runs(fit.call) or context.facts.rank_tests.may_be_guarded(fit.call):
             continue
@@ -222,6 +223,7 @@ def _is_of_another(context: Context, compiled: ast.Call, loads: list[ast.Call]) 
     syntax = context.syntax
     return all(
         context.facts.exclusive.apart(compiled, load)
+        or _asks_the_contrary(context, compiled, load)
         or (
             syntax.function(compiled) is syntax.function(load)
             and position(compiled) < position(load)
@@ -229,6 +231,19 @@ def _is_of_another(context: Context, compiled: ast.Call, loads: list[ast.Call]) 
         )
         for load in loads
     )
+
+
+def _asks_the_contrary(context: Context, one: ast.Call, other: ast.Call) -> bool:
+    """Whether one stands under a test that is the other's, answered otherwise: `if not os.path.exists(path):`."""
+    asked = [
+        {
+            (ast.unparse(e), given)
+            for test, arm in context.syntax.conditions(place)
+            for e, given in parts(test.test, arm == "body")
+        }
+        for place in (one, other)
+    ]
+    return any((text, not given) in asked[1] for text, given in asked[0])
 
 
 def _is_replaced(context: Context, loads: list[ast.Call]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_weights import HANDED, sending_runs
-from horovodize.summary import LoopKind
+from horovodize.summary import LoopKind, TrainingLoop
 from horovodize.summary.syntax import LOOPS, position
 
 _SENDS = ("broadcast_variables", "broadcast_parameters")
@@ -28,7 +28,7 @@ def sent_late(context: Context) -> Iterator[tuple[ast.AST, ast.AST]]:
     if not trainings or len(trainings) < len(context.loops):
         return
     for send in sends:
-        places = [place for loop in trainings for place in _beside(context, loop.node, send)]
+        places = [place for loop in trainings for place in _beside(context, loop, send)]
         if not places or not all(_is_before(context, place, send) for place in places):
             return
     first = min(trainings, key=lambda loop: position(loop.node))
@@ -36,18 +36,20 @@ def sent_late(context: Context) -> Iterator[tuple[ast.AST, ast.AST]]:
         yield first.node, sends[0]
 
 
-def _beside(context: Context, node: ast.AST, send: ast.AST) -> Iterator[ast.AST]:
+def _beside(context: Context, training: TrainingLoop, send: ast.AST) -> Iterator[ast.AST]:
     """Where the function of a broadcast comes to what trains."""
     function = context.syntax.function(send)
     if len(context.ways(send)) > 1:
         yield send  # what one call sends, another trains with
         return
-    for way in context.ways(node):
+    for way in context.ways(training.node):
         here = next(
             (i for i, frame in enumerate(way) if context.syntax.function(frame.node) is function), None
         )
         if here is None or any(frame.loops for frame in way[here + 1 :]):
             yield send  # it is not seen which is first, or it is sent in each turn
+        elif training.kind is not LoopKind.KERAS and not any(frame.loops for frame in way[: here + 1]):
+            yield send  # one step, of which others may follow
         else:
             yield way[here].node
 

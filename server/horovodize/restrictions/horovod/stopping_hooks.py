@@ -35,10 +35,35 @@ def stopping(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             continue
         for around, _ in context.syntax.conditions(call):
             parts = around.test.values if isinstance(around.test, ast.BoolOp) else [around.test]
-            own = next((p for p in parts if answers.of_test(p) is Taken.OWN), None)
+            own = next(
+                (
+                    p
+                    for p in parts
+                    if answers.of_test(p) is Taken.OWN or _is_of_own_loss(context, answers, method, p)
+                ),
+                None,
+            )
             if own is not None:
                 yield call, own
                 break
+
+
+def _is_of_own_loss(context: Context, answers: OwnAnswers, method: ast.FunctionDef, test: ast.expr) -> bool:
+    """Whether a test asks for what a hook has fetched with the step, if that is the loss of one rank: `run_values.results`,
+    where `before_run` gives `SessionRunArgs(self.loss)`."""
+    told = method.args.args[2].arg if method.name == "after_run" and len(method.args.args) == 3 else None
+    asked = any(isinstance(n, ast.Name) and n.id == told for n in context.values.depends([test], _LIMIT))
+    owner = context.syntax.method_class(method)
+    if not asked or owner is None:
+        return False
+    fetched = [
+        made.args[0]
+        for before in owner.body
+        if isinstance(before, ast.FunctionDef) and before.name == "before_run"
+        for made in ast.walk(before)
+        if isinstance(made, ast.Call) and context.names.last(made.func) == "SessionRunArgs" and made.args
+    ]
+    return len(fetched) == 1 and answers.is_own_loss(fetched[0])
 
 
 def waiting(context: Context) -> Iterator[tuple[ast.expr, ast.AST, RankTest]]:

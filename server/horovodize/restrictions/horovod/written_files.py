@@ -15,6 +15,11 @@ _V1 = "tensorflow.compat.v1.train."
 _FUNCTIONS = {  # and which argument is the path
     _V1 + "MonitoredTrainingSession": ("checkpoint_dir", 2),
 }
+_HOOKS = {  # that write, and what their folder is called
+    _V1 + "CheckpointSaverHook": ("checkpoint_dir", 0),
+    "tensorflow.estimator.CheckpointSaverHook": ("checkpoint_dir", 0),
+}
+_OF_EVENTS = (_V1 + "SummarySaverHook", "tensorflow.estimator.SummarySaverHook")
 _ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")
 _SAVERS = {
     MODEL: ("filepath", 0),  # also of models that only a `fit` shows to be such
@@ -48,6 +53,11 @@ def saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
         for call in context.module.calls_of(name):
             path = argument(call, keyword, at)
             if path is not None:
+                yield call, path
+    for name, (keyword, at) in _HOOKS.items():
+        for call in context.module.calls_of(name):
+            path = argument(call, keyword, at)
+            if path is not None and _is_given_to_all(context, call):
                 yield call, path
     yield from _of_estimators(context)
     fitted = {context.text(f.model) for f in context.sites.fits}
@@ -98,6 +108,31 @@ def _is_saved_by_some(context: Context, run: ast.Call) -> bool:
     )
 
 
+def _is_given_to_all(context: Context, hook: ast.Call) -> bool:
+    """Whether a hook stands in a list, or is put into one, that no test of the rank hands on."""
+    syntax, guarded = context.syntax, context.facts.rank_tests.may_be_guarded
+    around = syntax.parent.get(hook)
+    if isinstance(around, ast.Call) and context.names.last(around.func) in ("append", "insert", "extend"):
+        owner = around.func.value if isinstance(around.func, ast.Attribute) else None
+    elif isinstance(around, ast.List):
+        kept = syntax.parent.get(around)
+        if not isinstance(kept, ast.Assign):
+            return not guarded(hook)
+        owner = kept.targets[0]
+    else:
+        return False
+    if not isinstance(owner, ast.Name):
+        return False
+    reads = [n for n in context.module.loads.get(owner.id) if not _is_put_into(context, n)]
+    return bool(reads) and not any(guarded(n) for n in (hook, *reads))
+
+
+def _is_put_into(context: Context, name: ast.expr) -> bool:
+    """`hooks.append(…)`: nothing is handed on."""
+    method = context.syntax.parent.get(name)
+    return isinstance(method, ast.Attribute) and method.attr in ("append", "insert", "extend")
+
+
 def files(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Calls that write a file whose path they name."""
     deeds = Deeds(context.facts)
@@ -113,6 +148,9 @@ def events(context: Context) -> Iterator[tuple[ast.Call, ast.expr | None]]:
         for call in context.module.calls_of(name):
             if (folder := argument(call, word, 0)) is not None:
                 yield call, folder
+    for call in context.module.calls_of(*_OF_EVENTS):
+        if (folder := argument(call, "output_dir", 2)) is not None and _is_given_to_all(context, call):
+            yield call, folder
     for made, classes in _given_to_all(context):
         if _TENSORBOARD in classes:
             yield made, argument(made, "log_dir", 0)

@@ -1,0 +1,132 @@
+"""Hooks of sessions, queues that run empty, windows of losses, files of a rank's own, orders of broadcasts."""
+
+from __future__ import annotations
+
+import pytest
+
+from .helpers import changed, codes, violations
+
+SESSION = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+
+
+class StopAtLoss(tf.train.SessionRunHook):
+    def __init__(self, watched):
+        self.watched = watched
+
+    def before_run(self, context):
+        return tf.train.SessionRunArgs(self.watched)
+
+    def after_run(self, context, values):
+        if values.results < 0.01:
+            context.request_stop()
+
+
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+count = tf.train.get_or_create_global_step()
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size())).minimize(loss, global_step=count)
+hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(1000 // hvd.size())]
+ADDED = 0
+with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+    while not session.should_stop():
+        session.run(train, {x: np.random.rand(8, 4)})
+"""
+
+
+def test_a_hook_stops_all_ranks_alike() -> None:
+    assert "HVD331" in codes(changed(SESSION, ("ADDED = 0", "hooks.append(StopAtLoss(loss))")))
+    assert "HVD331" not in codes(
+        changed(SESSION, ("ADDED = 0", "hooks.append(StopAtLoss(hvd.allreduce(loss)))"))
+    )
+    assert "HVD331" not in codes(changed(SESSION, ("ADDED = 0", "hooks.append(StopAtLoss(count))")))
+    assert "HVD331" not in codes(changed(SESSION, ("ADDED = 0", "")))
+
+
+SAVER = "tf.train.CheckpointSaverHook('kept', save_steps=100)"
+SUMMARY = "tf.train.SummarySaverHook(save_steps=9, output_dir='logs', summary_op=tf.summary.merge_all())"
+
+
+@pytest.mark.parametrize("hook", [SAVER, SUMMARY])
+def test_one_rank_gets_the_hook_that_writes(hook: str) -> None:
+    def found(added: str) -> list[str]:
+        return [v.code for v in violations(changed(SESSION, ("ADDED = 0", added)), "HVD314")]
+
+    assert found(f"hooks.append({hook})") == found(f"hooks += [{hook}]") == ["HVD314"]
+    assert not found(f"if hvd.rank() == 0:\n    hooks.append({hook})")
+    assert not found(f"more = [{hook}]\nif hvd.rank() == 0:\n    hooks += more")
+    assert not found(f"hook = {hook}\nif hvd.rank() == 0:\n    hooks.append(hook)")
+    assert not found(f"hooks += [{hook}] if hvd.rank() == 0 else []")
+
+
+EAGER = """\
+import queue
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
+kept = tf.train.Checkpoint(model=model)
+accuracy = tf.keras.metrics.BinaryAccuracy()
+rows = np.load("x.npy")[hvd.rank()::hvd.size()]
+first = FIRST
+for i in range(1000 // hvd.size()):
+    x = rows[i * 8:(i + 1) * 8]
+    BEFORE = 0
+    with tf.GradientTape() as tape:
+        made = model(x)
+        loss = tf.reduce_mean(made ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if first:
+        hvd.broadcast_variables(model.variables, root_rank=0)
+        first = False
+    AFTER = 0
+"""
+
+
+def of_loop(before: str = "", after: str = "", first: str = "True") -> set[str]:
+    text = changed(EAGER, ("BEFORE = 0", before), ("AFTER = 0", after), ("FIRST", first))
+    return codes(text) & {"HVD313", "HVD331", "HVD333"}
+
+
+@pytest.mark.parametrize("get", ["get(timeout=5)", "get_nowait()", "get(block=False)"])
+def test_a_queue_runs_empty_on_one_rank(get: str) -> None:
+    tried = f"try:\n        x = batches.{get}\n    except queue.Empty:\n        "
+    assert of_loop(tried + "continue") == {"HVD331"}
+    assert not of_loop(tried + "raise")
+    assert not of_loop(tried + "x = rows[:8]")
+    assert not of_loop(f"x = batches.{get}")
+
+
+def test_what_a_list_of_losses_or_a_metric_says_is_one_ranks() -> None:
+    window = "history.append(float(VALUE))\n    if np.mean(history[-9:]) > np.mean(history[-99:-9]):\n        break"
+    assert of_loop("", window.replace("VALUE", "loss"), "True; history = []") == {"HVD331"}
+    assert not of_loop("", window.replace("VALUE", "hvd.allreduce(loss)"), "True; history = []")
+    metric = (
+        "accuracy.update_state(x, made)\n    if VALUE > 0.9:\n        optimizer.learning_rate.assign(0.001)"
+    )
+    assert of_loop("", metric.replace("VALUE", "accuracy.result()")) == {"HVD333"}
+    assert not of_loop("", metric.replace("VALUE", "hvd.allreduce(accuracy.result())"))
+
+
+def test_each_rank_loads_a_file_of_its_own() -> None:
+    load = "{}; kept.restore(tf.train.latest_checkpoint(f'kept/{}'))"
+    assert of_loop("", "", load.format("False", "{hvd.rank()}")) == {"HVD333"}
+    assert not of_loop("", "", load.format("True", "{hvd.rank()}"))
+    assert not of_loop("", "", load.format("False", "last"))
+
+
+def test_ranks_send_in_one_order() -> None:
+    one = "hvd.broadcast_variables({}, root_rank=0)"
+    both = "if hvd.rank() == 0:\n        {}\n        {}\n    else:\n        {}\n        {}"
+    model, other = one.format("model.variables"), one.format("optimizer.variables()")
+    assert of_loop("", both.format(model, other, other, model)) == {"HVD331"}
+    assert not of_loop("", both.format(model, other, model, other))
