@@ -130,3 +130,46 @@ def test_ranks_send_in_one_order() -> None:
     model, other = one.format("model.variables"), one.format("optimizer.variables()")
     assert of_loop("", both.format(model, other, other, model)) == {"HVD331"}
     assert not of_loop("", both.format(model, other, model, other))
+
+
+RESTORED = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+tf.disable_eager_execution()
+hvd.init()
+config = tf.ConfigProto()
+config.gpu_options.visible_device_list = str(hvd.local_rank())
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+train = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size())).minimize(loss)
+saver = tf.train.Saver()
+with tf.Session(config=config) as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    saver.restore(session, PATH)
+    for i in range(1000 // hvd.size()):
+        _, value = session.run([train, loss], {x: np.random.rand(8, 4)})
+        AFTER = 0
+"""
+
+
+def test_all_ranks_may_restore_one_file() -> None:
+    one = changed(RESTORED, ("PATH", "'kept/best'"), ("AFTER = 0", ""))
+    assert "HVD333" not in codes(one)
+    assert "HVD333" in codes(changed(RESTORED, ("PATH", "'kept/%d' % hvd.rank()"), ("AFTER = 0", "")))
+    again = "if np.isnan(value):\n            saver.restore(session, 'kept/best')"
+    (drift,) = violations(changed(RESTORED, ("PATH", "'kept/best'"), ("AFTER = 0", again)), "HVD333")
+    assert "of its own" not in drift.message
+
+
+def test_rows_are_kept_in_a_file_of_each_rank() -> None:
+    text = (
+        "import tensorflow as tf\nimport horovod.tensorflow.keras as hvd\n\nhvd.init()\n"
+        "rows = tf.data.Dataset.from_tensor_slices(load())\nrows = rows.take(len(rows) // hvd.size())\n"
+        "rows = rows.map(read).cache('rows').batch(8)\n"
+    )
+    assert "HVD314" in codes(text)
+    assert "HVD314" not in codes(changed(text, ("'rows'", "f'rows-{hvd.rank()}'")))
+    assert "HVD314" not in codes(changed(text, ("'rows'", "")))

@@ -86,12 +86,16 @@ class Changes:
 
     def own_file(self, call: ast.Call) -> ast.expr | None:
         """The file of its own that a rank loads weights from: `checkpoint.restore(f"kept/{hvd.rank()}")`."""
-        if not self._reads_a_file(call.func):
+        if not isinstance(call.func, ast.Attribute) or not self._reads_a_file(call.func):
             return None
+        by_saver = call.func.attr == "restore" and self._keeps_all(
+            call.func.value
+        )  # it is given the session first
+        path = argument(call, "save_path", 1) if by_saver else call.args[0] if call.args else None
         use = self.facts.horovod
-        return next(
-            (e for e in call.args if use.depends_on(e, "rank", "local_rank", limit=_BEHIND_A_PATH)), None
-        )
+        if path is None or not use.depends_on(path, "rank", "local_rank", limit=_BEHIND_A_PATH):
+            return None
+        return path
 
     def _reads_a_file(self, func: ast.expr) -> bool:
         return isinstance(func, ast.Attribute) and func.attr in ("restore", "load_weights")

@@ -308,10 +308,23 @@ class Deeds:
         """The file that a pipeline of `tf.data` keeps its rows in: `dataset.cache("rows")`. Without one they are in memory."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "cache":
             return None
-        made = self.module.values.class_names(call.func.value)
         path = argument(call, "filename", 0)
         is_named = path is not None and not (isinstance(path, ast.Constant) and not path.value)
-        return path if is_named and any(name.startswith(_PIPELINES) for name in made) else None
+        return path if is_named and self._is_pipeline(call.func.value) else None
+
+    def _is_pipeline(self, e: ast.expr, depth: int = 12) -> bool:
+        """Whether something is a data set of `tf.data`, or what its methods make of one."""
+        if any(name.startswith(_PIPELINES) for name in self.module.values.class_names(e)):
+            return True
+        made = self.module.values.calls(e) if depth else []
+        return bool(made) and all(
+            isinstance(c.func, ast.Attribute)
+            and (
+                (self.module.names.of(c.func) or "").startswith(_PIPELINES)
+                or (not self.module.names.of(c.func) and self._is_pipeline(c.func.value, depth - 1))
+            )
+            for c in made
+        )
 
     def _is_archive(self, e: ast.expr) -> bool:
         """Whether something is an archive that was opened: `tarfile.open("rows.tar")`."""
