@@ -46,6 +46,12 @@ def test_a_hook_stops_all_ranks_alike() -> None:
     )
     assert "HVD331" not in codes(changed(SESSION, ("ADDED = 0", "hooks.append(StopAtLoss(count))")))
     assert "HVD331" not in codes(changed(SESSION, ("ADDED = 0", "")))
+    added = ("ADDED = 0", "hooks.append(StopAtLoss(loss))")
+    assert "HVD331" in codes(
+        changed(SESSION, added, ("values.results < 0.01", "np.mean(values.results) < 0.01"))
+    )
+    for asked in ("any_rank(values.results < 0.01)", "self.mean_of_all(values.results) < 0.01"):
+        assert "HVD331" not in codes(changed(SESSION, added, ("values.results < 0.01", asked)))
 
 
 SAVER = "tf.train.CheckpointSaverHook('kept', save_steps=100)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from horovodize.facts.rank_tests import RankTest
 from horovodize.interleaving import OwnAnswers
@@ -14,6 +15,7 @@ from horovodize.summary.syntax import argument
 _HOOKS = ("tensorflow.compat.v1.train.SessionRunHook", "tensorflow.estimator.SessionRunHook")
 _EXCHANGING = ("allreduce", "allgather", "broadcast", "alltoall", "reducescatter", "grouped_allreduce")
 _LIMIT = 200
+_PLAIN = ("float", "int", "abs", "min", "max", "sum", "len", "round", "bool")
 _DURING = ("before_run", "after_run", "after_create_session")
 
 
@@ -52,9 +54,10 @@ def _is_of_own_loss(context: Context, answers: OwnAnswers, method: ast.FunctionD
     """Whether a test asks for what a hook has fetched with the step, if that is the loss of one rank: `run_values.results`,
     where `before_run` gives `SessionRunArgs(self.loss)`."""
     told = method.args.args[2].arg if method.name == "after_run" and len(method.args.args) == 3 else None
-    asked = any(isinstance(n, ast.Name) and n.id == told for n in context.values.depends([test], _LIMIT))
+    behind = list(context.values.depends([test], _LIMIT))
+    asked = any(isinstance(n, ast.Name) and n.id == told for n in behind)
     owner = context.syntax.method_class(method)
-    if not asked or owner is None:
+    if not asked or owner is None or any(map(partial(_may_exchange, context), behind)):
         return False
     fetched = [
         made.args[0]
@@ -64,6 +67,14 @@ def _is_of_own_loss(context: Context, answers: OwnAnswers, method: ast.FunctionD
         if isinstance(made, ast.Call) and context.names.last(made.func) == "SessionRunArgs" and made.args
     ]
     return len(fetched) == 1 and answers.is_own_loss(fetched[0])
+
+
+def _may_exchange(context: Context, node: ast.AST) -> bool:
+    """Whether a call may ask the other ranks: of what isn't Python's own or NumPy's."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = context.names.of(node.func) or ""
+    return not context.is_builtin(node.func, *_PLAIN) and not name.startswith(("numpy.", "math."))
 
 
 def waiting(context: Context) -> Iterator[tuple[ast.expr, ast.AST, RankTest]]:
