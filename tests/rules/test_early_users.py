@@ -85,3 +85,30 @@ def test_a_function_that_is_called_later_moves_nothing(before: str) -> None:
     assert order(text, "def load", "import tensorflow as tf", "import horovod", "hvd.init()", "x = load()")
     assert text.count("import tensorflow as tf") == 1
     assert names_are_bound(text)
+
+
+KERAS_FIRST = """\
+import numpy as np
+from datasets import load_dataset
+rows = load_dataset('x')['train']
+train = rows.to_tf_dataset(batch_size=8)
+from tensorflow.keras.layers import Dense
+from tensorflow.keras.models import Sequential
+model = Sequential([Dense(1)])
+import tensorflow as tf
+model.compile(tf.keras.optimizers.Adam(1e-4), "mse")
+model.fit(train, epochs=3)
+"""
+
+
+def test_a_late_import_is_no_question_where_the_head_stands_before_it() -> None:
+    plan = plan_of(KERAS_FIRST)
+    assert names_are_bound(plan.text)
+    assert not [c for c in plan.changes if not c.sure]
+
+
+def test_it_is_one_where_keras_is_used_before() -> None:
+    used = KERAS_FIRST.replace(
+        "rows = load", "from tensorflow.keras.layers import Layer\nLayer()\nimport os\nrows = load"
+    )
+    assert [c.rule for c in plan_of(used).changes if not c.sure] == ["HVD101"]

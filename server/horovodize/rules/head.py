@@ -37,7 +37,7 @@ from horovodize.rules.early_users import asks, asks_or_calls
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.helper_places import Elsewhere, places
 from horovodize.rules.helper_text import helper_lines, mentions
-from horovodize.rules.import_block import head_place, is_imported_after_head
+from horovodize.rules.import_block import answer_late_imports, head_place, is_imported_after_head
 from horovodize.rules.pinning import pin, uses_sessions
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
@@ -174,6 +174,8 @@ def _write(draft: Draft, tree: ast.Module, written: str, tf: str, elsewhere: Map
         *(line for statement, line in _from_files(elsewhere) if statement is None),
     ]
     imported, last = place.imported, place.last
+    if tree is draft.module.tree:
+        answer_late_imports(draft, place)
     edits: tuple[Edit, ...]
     if last is None:
         blank = gap if helpers or isinstance(imported, (*FUNCTIONS, ast.ClassDef)) else [""]

@@ -64,6 +64,18 @@ def head_place(draft: Draft, tree: ast.Module) -> HeadPlace | None:
     return HeadPlace(imported, _end_of_imports(draft, imported, early))
 
 
+def answer_late_imports(draft: Draft, place: HeadPlace) -> None:
+    """Answers what `check` says of a script's late imports of TensorFlow, where the head stands before them and before all that
+    uses it."""
+    body = draft.module.tree.body
+    before = body[: body.index(place.imported) + 1]
+    if any(_calls_tensorflow(draft, s, set()) for s in before):
+        return
+    for statement in draft.module.tensorflow_imports:
+        if statement in body and statement not in before:
+            draft.answer("HVD101", statement)
+
+
 def _first_use(draft: Draft, tree: ast.Module) -> ast.stmt | None:
     """The first import of the script whose modules use TensorFlow while they are imported."""
     if len(draft.syntax.trees) == 1 or draft.in_graph:  # in a graph, sessions choose GPUs
