@@ -91,6 +91,11 @@ def test_a_count_that_validation_goes_on_with_is_asked(code: str, said: str) -> 
         )
         + FIT,
         layer(f"{COUNTS}\nreturn x") + FIT,  # looked at only
+        layer("self.seen.assign(tf.norm(self.seen * 2.0))\nreturn x * self.seen") + FIT,  # a norm, no count
+        layer("self.seen.assign(0.9 * self.seen + 0.1 * self.seen_last)\nreturn x * self.seen").replace(
+            "    def call", "        self.seen_last = self.add_weight(name='last', shape=())\n    def call"
+        )
+        + FIT,  # by another weight
         LOSS.format("0.0", COUNTS, "2.0") + FIT,
         LOSS.format("0.0", "pass", "weight") + FIT,
     ],

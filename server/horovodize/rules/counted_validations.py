@@ -23,6 +23,19 @@ from horovodize.summary.syntax import Function, argument
 
 _CALLED = ("call", "__call__")
 _TELLING = ("training", "learning_phase", "in_train_phase")
+_PLAIN = (
+    "minimum",
+    "maximum",
+    "min",
+    "max",
+    "cast",
+    "clip_by_value",
+    "clip",
+    "float",
+    "int",
+    "constant",
+    "identity",
+)
 _EVALUATING = ("evaluate", "evaluate_generator", "test_on_batch")
 _WHAT = "Count the batches that are trained on"
 _WHY = "Each rank takes size() times fewer steps, and validates on as many batches as before."
@@ -55,8 +68,20 @@ def _counts(draft: Draft, methods: list[Function], method: Function) -> Iterator
             "assign_sub",
         )
         last = any(ast.unparse(n) == one.kept for e in one.by for n in ast.walk(e) if isinstance(n, ast.expr))
-        if (goes_on or last) and not layer_state.set_by_rows(draft, methods, one):
+        by_itself = (goes_on or last) and not any(
+            _is_other(draft, one, n) for e in one.by for n in ast.walk(e)
+        )
+        if by_itself and not layer_state.set_by_rows(draft, methods, one):
             yield one
+
+
+def _is_other(draft: Draft, one: Set, n: ast.AST) -> bool:
+    """Whether something is computed by more than what it was and numbers: by a weight, as spectral norms are."""
+    if isinstance(n, ast.Call):
+        return draft.names.last(n.func) not in _PLAIN
+    if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
+        return False
+    return ast.unparse(n) != one.kept and layer_state.is_variable(draft, n)
 
 
 def _tells(n: ast.AST) -> bool:

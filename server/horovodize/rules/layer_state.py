@@ -163,7 +163,7 @@ def sets(draft: Draft, method: Function) -> Iterator[Set]:
         else:
             held = next((e for i, e in enumerate(call.args) if _is_set_by(draft, call, i)), None)
             by = [e for e in call.args if e is not held]
-        if isinstance(held, (ast.Attribute, ast.Name)) and _is_variable(draft, held):
+        if isinstance(held, (ast.Attribute, ast.Name)) and is_variable(draft, held):
             yield Set(ast.unparse(held), by, call)
 
 
@@ -177,7 +177,7 @@ def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[Set]:
             given = [*given, *draft.sites.flow.appended(given[0])]
         for pair in (n for n in draft.values.depends(given, _FAR) if isinstance(n, ast.Tuple)):
             held = pair.elts[0] if len(pair.elts) == 2 else None
-            if isinstance(held, ast.Attribute) and _is_variable(draft, held):
+            if isinstance(held, ast.Attribute) and is_variable(draft, held):
                 yield Set(ast.unparse(held), [pair.elts[1]], call)
 
 
@@ -192,7 +192,7 @@ def _is_set_by(draft: Draft, call: ast.Call, index: int) -> bool:
     return index < len(name) and any(ast.unparse(m.value) == name[index] for m in methods)
 
 
-def _is_variable(draft: Draft, held: ast.Attribute | ast.Name) -> bool:
+def is_variable(draft: Draft, held: ast.Attribute | ast.Name) -> bool:
     """Whether an attribute is a weight that the layer makes itself: not its optimizer's rate, nor a metric; or whether a name
     stands for a variable."""
     if isinstance(held, ast.Name):
