@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.facts import Facts
@@ -78,3 +79,16 @@ def draws_an_order(facts: Facts, call: ast.Call) -> bool:
         and argument(call, "seed", 1) is None
         and not draws.is_seeded("tensorflow.random.shuffle")
     )
+
+
+def given_here(facts: Facts, e: ast.expr, computed: Iterable[ast.AST]) -> list[ast.Name]:
+    """The names, of what is computed from rows, that a list or a metric was given beside an expression that asks for it. Not
+    what the function around is passed itself: other calls may pass other rows."""
+    function, reaching = facts.module.syntax.function, facts.module.scopes.reaching
+    return [
+        c
+        for c in computed
+        if isinstance(c, ast.Name)
+        and function(c) is function(e)
+        and not any(b.kind == "parameter" for b in reaching(c))
+    ]

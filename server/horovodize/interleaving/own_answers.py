@@ -15,6 +15,7 @@ from horovodize.interleaving.asked import (
     asks_whether_there,
     divides,
     draws_an_order,
+    given_here,
     given_to_model,
     is_none,
     is_of_validation,
@@ -305,7 +306,7 @@ class OwnAnswers:
             return any(self.facts.horovod.depends_on(e, *_RANKS, limit=200) for e in given)
         # A value that is set by such tests, as how often a loss got no better, isn't made of them: so each is asked by itself.
         eager = not self.facts.sites.builds_graph or not any(self._fetched_for(e))
-        asked = [e, *(c for c in computed if isinstance(c, (ast.Call, ast.Name)))]
+        asked = [e, *(c for c in computed if isinstance(c, ast.Call)), *given_here(self.facts, e, computed)]
         if eager and computed and any(self._is_dealt_apart(c) for c in asked):
             return True
         # How many rows there were decides how often something was counted, but that may be the same: values alone count.
