@@ -81,7 +81,12 @@ class OwnLosses:
         for o in self.module.values.origins(loss):
             if isinstance(o.node, ast.BinOp) and isinstance(o.node.op, (ast.Add, ast.Sub)) and not o.path:
                 sides = (o.node.left, o.node.right)
-                yield from (part for side in sides if self._is_of_rows(side) for part in self._unscaled(side))
+                parts = [s for s in sides if self._is_computed(s) and self._is_of_rows(s)]
+                yield from (part for side in parts for part in self._unscaled(side))
+
+    def _is_computed(self, summand: ast.expr) -> bool:
+        """Whether a part of a sum is a loss itself, and no row: `y` of `model(x) - y`."""
+        return any(isinstance(o.node, (ast.Call, ast.BinOp)) for o in self.module.values.origins(summand))
 
     def _is_of_rows(self, summand: ast.expr) -> bool:
         """Whether a part of a sum is made of what the step is given, and not of weights alone, as `decay * l2(model)` is."""
