@@ -86,7 +86,9 @@ class OwnLosses:
 
     def _is_computed(self, summand: ast.expr) -> bool:
         """Whether a part of a sum is a loss itself, and no row: `y` of `model(x) - y`."""
-        return any(isinstance(o.node, (ast.Call, ast.BinOp)) for o in self.module.values.origins(summand))
+        bound = self.module.scopes.reaching(summand) if isinstance(summand, ast.Name) else []
+        made = [b.value for b in bound if b.kind == "assign"] if bound else [summand]
+        return any(isinstance(e, (ast.Call, ast.BinOp)) for e in made)
 
     def _is_of_rows(self, summand: ast.expr) -> bool:
         """Whether a part of a sum is made of what the step is given, and not of weights alone, as `decay * l2(model)` is."""
