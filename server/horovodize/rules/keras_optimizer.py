@@ -8,6 +8,8 @@ What it does   `Adam(…)` becomes `hvd.DistributedOptimizer(Adam(…))` where i
                Horovod's own writes into them can't be loaded again, by any script.
                Optimizers of other packages whose configuration leaves out settings (transformers' `AdamWeightDecay`, what
                `create_optimizer` makes) get them back in `distributed_as_made`: Horovod makes them again from it.
+               A model whose training step is of another package (`tfrs.Model`) may apply the gradients of a tape itself, which
+               Horovod's wrapper doesn't average: there it is `averaging`.
                For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script.
 Why            `fit` applies what the optimizer is given; unwrapped, every rank trains a model of its own.
 Before         model.compile(optimizer="adam", loss="mse")

@@ -10,6 +10,7 @@ from typing import Literal
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.facts.saved_models import names_keras_files
+from horovodize.rules import unseen_steps
 from horovodize.rules.any_rank_test import agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
@@ -224,6 +225,8 @@ def keras_wrapper(draft: Draft, made_by: str = "") -> str:
     own."""
     if not draft.keras_3 and catalogue.forgets_settings(made_by):
         return draft.helper("distributed_as_made")
+    if unseen_steps.are_compiled(draft):
+        return draft.helper("averaging")
     if not draft.keras_3 and names_keras_files(draft.module):
         return draft.helper("distributed")
     return f"{HVD}.DistributedOptimizer"
