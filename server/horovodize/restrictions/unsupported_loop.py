@@ -101,6 +101,13 @@ model.fit(x, y)
 ```
 
 ```python
+import autokeras
+
+search = autokeras.ImageClassifier(max_trials=3)
+search.fit(x, y, epochs=5)  # HVD202
+```
+
+```python
 import tensorflow as tf
 import tensorflow_decision_forests as tfdf
 
@@ -338,12 +345,16 @@ def _is_backend(key: ast.expr) -> bool:
     return isinstance(key, ast.Constant) and key.value == "KERAS_BACKEND"
 
 
+# A method that searches, and the packages whose objects search by it.
+_SEARCHING = {"search": ("keras_tuner.", "kerastuner."), "fit": ("autokeras.",)}
+
+
 def _tuners(context: Context) -> Iterator[Violation]:
-    """Searches for hyperparameters (Keras Tuner): each rank would try others."""
-    for call in context.sites.method_calls("search"):
+    """Searches for hyperparameters or networks (Keras Tuner, AutoKeras): each rank would try others."""
+    for call in context.sites.method_calls(*_SEARCHING):
         assert isinstance(call.func, ast.Attribute)
         made = {context.names.of(c.func) or "" for c in context.values.calls(call.func.value)}
-        if any(name.startswith(("keras_tuner.", "kerastuner.")) for name in made):
+        if any(name.startswith(_SEARCHING[call.func.attr]) for name in made):
             yield RESTRICTION.at(
                 context,
                 call,
