@@ -102,6 +102,7 @@ model.fit(x, y)
 
 ```python
 import autokeras
+import tensorflow as tf
 
 search = autokeras.ImageClassifier(max_trials=3)
 search.fit(x, y, epochs=5)  # HVD202
