@@ -79,12 +79,14 @@ def _schedules() -> Mapping[str, ScheduleParameters]:
             for name in ("LinearCosineDecay", "NoisyLinearCosineDecay")
         }
         | {_V1_TRAIN + name: one for name, one in old.items()}
-        | dict.fromkeys(
-            MAKERS,
-            ScheduleParameters(
-                "init_lr", other_rates=("end_lr",), steps=("num_train_steps", "num_warmup_steps")
-            ),
-        )
+        | {
+            name: ScheduleParameters(
+                "init_lr",
+                other_rates=("end_lr",) if "end_lr" in parameters else (),
+                steps=("num_train_steps", "num_warmup_steps"),
+            )
+            for name, parameters in MAKERS.items()
+        }
     )
 
 

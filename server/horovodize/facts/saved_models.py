@@ -39,6 +39,11 @@ def saved_by(module: Module, sites: Sites, path: ast.expr | None) -> Saved:
     return Saved.ELSEWHERE if fixed else Saved.UNKNOWN
 
 
+def saves_models(module: Module, sites: Sites) -> bool:
+    """Whether whole models are saved, with the configuration of what trains them."""
+    return any(True for _ in _paths(module, sites))
+
+
 def _paths(module: Module, sites: Sites) -> Iterator[ast.expr | None]:
     """Where whole models are saved; None for what is not seen."""
     for call in sites.method_calls("save"):
@@ -75,4 +80,4 @@ def _is_fixed(module: Module, path: ast.expr) -> bool:
     return bool(made) and all(isinstance(n, ast.Constant) for n in made)
 
 
-__all__ = ["Saved", "names_keras_files", "saved_by"]
+__all__ = ["Saved", "names_keras_files", "saved_by", "saves_models"]

@@ -50,6 +50,13 @@ def helper_lines(
     if purpose in ("ShardedSequence", "ShardedFlow") and draft.keras_3:
         lines = _as_py_dataset(draft, lines)
     lines = heard_from_fit(draft, purpose, lines)
+    if purpose in ("AllRanksSchedule", "ScaledSchedule") and "distributed_as_made" in draft.helpers:
+        lines = (
+            *lines,
+            "",
+            "    def get_config(self):",
+            "        return {{}}",
+        )  # the schedule itself is handed on
     config = draft.config_to_make[0] if draft.config_to_make else "None"
     if draft.config_to_make and not has_config:
         config = config_text(draft.config_to_make[1])

@@ -331,8 +331,9 @@ HELPERS = {
     "distributed_as_made": (
         "def {name}(made):",
         '    """An optimizer in Horovod\'s wrapper, with its schedule and what else its configuration leaves out."""',
-        "    if callable(made.learning_rate):",
-        "        config = {{**made.get_config(), {quote}learning_rate{quote}: made.learning_rate}}",
+        "    schedule = getattr(made, {quote}_learning_rate{quote}, made.learning_rate)",
+        "    if callable(schedule):",
+        "        config = {{**made.get_config(), {quote}learning_rate{quote}: schedule}}",
         "        made.get_config = lambda: config",
         f"    optimizer = {HVD}.DistributedOptimizer(made)",
         "    for setting, value in vars(made).items():",

@@ -7,7 +7,8 @@ What it does   `Adam(…)` becomes `hvd.DistributedOptimizer(Adam(…))` where i
                Where the program names `.keras` files, the wrapper is `distributed`, a function in the head of the file: what
                Horovod's own writes into them can't be loaded again, by any script.
                Optimizers of other packages whose configuration leaves out settings (transformers' `AdamWeightDecay`, what
-               `create_optimizer` makes) get them back in `distributed_as_made`: Horovod makes them again from it.
+               `create_optimizer` makes) get them back in `distributed_as_made`: Horovod makes them again from it. So
+               do those with a schedule of another package's class.
                A model whose training step is of another package (`tfrs.Model`) may apply the gradients of a tape itself, which
                Horovod's wrapper doesn't average: there it is `averaging`.
                For Keras 3, the wrapper is that of `horovod_keras3.py`, which is written beside the script.

@@ -48,6 +48,7 @@ from horovodize.rules import (
     set_together,
     strong,
     unseen_rates,
+    unseen_schedules,
     written_rates,
 )
 from horovodize.rules.copied_optimizers import copied
@@ -199,7 +200,7 @@ def scale_rate(draft: Draft, rate: ast.expr, seen: frozenset[ast.AST] = frozense
         # in a graph, `variable * size()` is computed in every step, whatever is assigned meanwhile
         and not (draft.in_graph and not schedule.is_schedule(draft, o.call))
     ]
-    if not made and not draft.in_graph and all(_made_elsewhere(draft, o) for o in origins):
+    if not made and not draft.in_graph and unseen_schedules.is_rate(draft, rate):
         _wrap_schedule(draft, rate, [o.call for o in origins if o.call is not None])
         return
     if not made:
@@ -261,15 +262,6 @@ def _is_made_of(draft: Draft, e: ast.expr, numbers: set[ast.AST]) -> bool:
     return any(n in numbers for n in draft.values.depends([e], 400))
 
 
-def _made_elsewhere(draft: Draft, origin: Origin) -> bool:
-    """Whether a rate is an object of a class of another module: then it is a schedule, not a number."""
-    call = origin.call
-    if call is None or draft.values.callee(call) is not None or not draft.names.last(call.func)[:1].isupper():
-        return False
-    name = draft.names.of(call.func)  # a class is imported; `hp.Choice(…)` is a method
-    return name is not None and not name.startswith(("tensorflow.", "numpy."))
-
-
 def _wrap_schedule(draft: Draft, rate: ast.expr, made: list[ast.Call]) -> None:
     """A schedule of another module's class can't be scaled where it is made: another schedule goes around it, and tells it the
     steps of all ranks, unless it is made with a rank's number of them."""
@@ -277,13 +269,10 @@ def _wrap_schedule(draft: Draft, rate: ast.expr, made: list[ast.Call]) -> None:
     told = draft.divided and not by_share
     if not draft.growth and not told:
         return
-    if any(rate in ast.walk(o) for c in draft.sites.compiles for o in c.optimizers):
-        draft.refuse(
-            "HVD006",
-            rate,
-            "Horovod rebuilds this optimizer from its configuration, which a schedule class of another file may "
-            "not give; define the class here, with `get_config`",
-        )
+    compiled = any(rate in ast.walk(o) for c in draft.sites.compiles for o in c.optimizers)
+    obstacle = unseen_schedules.why_not(draft) if compiled else ""
+    if obstacle:
+        draft.refuse("HVD006", rate, f"{obstacle}; define the class here, with `get_config`")
         return
     name = draft.helper("AllRanksSchedule" if told else "ScaledSchedule")
     what = "Scale what the schedule gives by the number of ranks"

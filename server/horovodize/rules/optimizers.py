@@ -10,7 +10,7 @@ from typing import Literal
 from horovodize import catalogue
 from horovodize.facts.answers import Varies
 from horovodize.facts.saved_models import names_keras_files
-from horovodize.rules import unseen_steps
+from horovodize.rules import unseen_schedules, unseen_steps
 from horovodize.rules.any_rank_test import agree_value, differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
@@ -189,7 +189,13 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
         return
     what, by = "Wrap the optimizer in Horovod's", f"{HVD}.DistributedOptimizer"
     if rule == "K1":
-        by = keras_wrapper(draft, draft.names.of(call.func) or "")
+        rate = rate_argument(call, _class_name(draft, call))
+        as_made = not draft.keras_3 and unseen_schedules.is_rate(draft, rate)
+        by = (
+            draft.helper("distributed_as_made")
+            if as_made
+            else keras_wrapper(draft, draft.names.of(call.func) or "")
+        )
     statement = draft.syntax.statement(call)
     if (
         isinstance(statement, ast.Assign)

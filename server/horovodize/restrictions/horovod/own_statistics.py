@@ -80,7 +80,9 @@ def own_scales(context: Context, answers: OwnAnswers) -> Iterator[ast.Call]:
         if _scales_alone(context, call):
             of = call.args[0] if call.args else None
         else:
-            of = _mean_of(context, call) if _scales(context, call) else None
+            of = _mean_of(context, call)
+            if of is not None and not _scales(context, call):
+                continue
         if (
             of is not None
             and not context.syntax.loops(call)
