@@ -59,6 +59,8 @@ _OTHERS: dict[str, Role] = {
     "tensorflow_addons.callbacks.TQDMProgressBar": WRITES,
     "tensorflow_addons.callbacks.AverageModelCheckpoint": WRITES,
     "tensorflow_addons.callbacks.TimeStopping": STEERS,
+    "tensorflow_model_optimization.sparsity.keras.UpdatePruningStep": STEERS,
+    "tensorflow_model_optimization.sparsity.keras.PruningSummaries": WRITES,
     "transformers.KerasMetricCallback": NEUTRAL,
     "transformers.keras_callbacks.KerasMetricCallback": NEUTRAL,
     "transformers.PushToHubCallback": WRITES,

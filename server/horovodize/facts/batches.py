@@ -10,6 +10,7 @@ from horovodize.facts.over_rows import Over
 from horovodize.facts.steps import Feed, Steps
 from horovodize.facts.turn_parts import Part
 from horovodize.facts.undivided import Undivided
+from horovodize.summary import pipeline_counts as counts
 from horovodize.summary.dataset_methods import EVEN, METHODS
 from horovodize.summary.feeding import Driver, Feeding, FitFeed, Kind
 from horovodize.summary.module import Module
@@ -148,7 +149,7 @@ class Batches:
             if isinstance(e, ast.Call) and (last.endswith(_DIRECTORY) or last in _BATCHES_OF_FILES):
                 size = argument(e, "batch_size")
                 return not says_none(size)
-        return False
+        return counts.is_loaded_in_batches(self.feeding.pipelines, place)
 
     def _is_tensor(self, size: ast.expr) -> bool:
         return any(self.names.last(c.func).startswith("placeholder") for c in self.values.calls(size))

@@ -18,12 +18,12 @@ After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariables
                                           hvd.callbacks.MetricAverageCallback(), EarlyStopping(),
                                           *([ModelCheckpoint("m.h5")] if hvd.rank() == 0 else [])])
 Leaves alone   `train_on_batch`, which takes no callbacks (K6).
-Asks           A callback that can't be seen into: every rank runs it. BackupAndRestore, which resumes each rank from a folder
-               of its own. What a class of the user's own decides by batches' losses or by the clock: all ranks then do what
-               one would; weights and variables that it sets by them. One that draws new weights in the middle of training.
-               State that a layer or a loss of one's own sets by the rows it sees, where training computes with it (a center
-               loss). A callback that is in the list only where a file is there, or by a draw. Keras' own that a subclass
-               has decide by batches.
+Asks           A callback that can't be seen into: every rank runs it, and it may set rates or count batches. BackupAndRestore,
+               which resumes each rank from a folder of its own. What a class of the user's own decides by batches' losses or by
+               the clock: all ranks then do what one would; weights and variables that it sets by them. One that draws new
+               weights in the middle of training. State that a layer or a loss of one's own sets by the rows it sees, where
+               training computes with it (a center loss). A callback that is in the list only where a file is there, or by a
+               draw. Keras' own that a subclass has decide by batches.
 Source         Seed 2.3.1, `model.fit`. Errata: the seed passes `optim` as the first positional argument of `fit`, nests the
                user's list, and puts *all* user callbacks on rank 0: EarlyStopping there stops one rank and stalls the
                rest (horovod#4027, 3140). Metrics are averaged before anyone decides by them (1095, 2740).
@@ -257,12 +257,8 @@ def _place(draft: Draft, element: ast.expr) -> None:
         draft.note(
             "K3", element, "some of these callbacks write files: every rank will; give those on their own"
         )
-    elif roles == {"unknown"}:
-        draft.note(
-            "K3",
-            element,
-            "every rank runs this callback, and what it does can't be seen: check that only rank 0 writes files",
-        )
+    elif "unknown" in roles:
+        unseen_callbacks.ask(draft, element)
     chosen_callbacks.ask(draft, element)
 
 

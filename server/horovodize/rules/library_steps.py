@@ -8,7 +8,7 @@ import ast
 
 from horovodize.plan import Decision
 from horovodize.rules import counted, thresholds
-from horovodize.rules.draft import Draft
+from horovodize.rules.draft import SIZE, Draft
 from horovodize.summary.estimators import RUN_CONFIG
 from horovodize.summary.syntax import argument
 
@@ -19,9 +19,13 @@ def divide(draft: Draft, call: ast.Call, name: str) -> None:
         call in draft.sites.read_estimators.configurations
     ):  # `config.replace(save_checkpoints_steps=100)`, too
         name = RUN_CONFIG
-    known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
-    parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
-    of_fit = name.startswith("tensorflow.keras.")
+    prunes = name.startswith(_PRUNING)
+    if prunes:
+        parameters = _OF_PRUNING.get(name.removeprefix(_PRUNING), ())
+    else:
+        known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
+        parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
+    of_fit = prunes or name.startswith("tensorflow.keras.")
     if not parameters or (
         of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits)
     ):
@@ -29,29 +33,43 @@ def divide(draft: Draft, call: ast.Call, name: str) -> None:
     for parameter, index in parameters:
         steps = argument(call, parameter, index)
         known = draft.facts.feeding.kinds.constant(steps) if steps is not None else None
+        if steps is None and parameter == _PRUNED_EVERY:
+            _write_out(draft, call)
         if (
             steps is None
             or (isinstance(steps, ast.Constant) and known is None)
             or (known is not None and known <= 1)
         ):
             continue
-        if _is_a_word(draft, steps) or not counted.is_whole(draft, steps) or _counts_all(draft, call):
+        if _is_no_number(draft, steps) or not counted.is_whole(draft, steps) or _counts_all(draft, call):
             continue
+        least = 0 if parameter.startswith("begin") else 1
         draft.change(
             "G5",
             steps,
             thresholds.WHAT,
             thresholds.WHY,
-            counted.over_ranks(draft, steps, "G5"),
+            counted.over_ranks(draft, steps, "G5", least),
             decision=Decision.DIVIDED,
         )
 
 
-def _is_a_word(draft: Draft, e: ast.expr) -> bool:
-    """`save_freq="epoch"`, by whatever name."""
+def _write_out(draft: Draft, call: ast.Call) -> None:
+    """The number of steps after which weights are pruned again, where it is the default."""
+    if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+        return
+    edit = draft.add_argument(call, f"{_PRUNED_EVERY}=max(1, {_PRUNED_BY_DEFAULT} // {SIZE})")
+    draft.change("G5", call, thresholds.WHAT, thresholds.WHY, [edit], decision=Decision.DIVIDED)
+
+
+def _is_no_number(draft: Draft, e: ast.expr) -> bool:
+    """`save_freq="epoch"`, and `end_step=-1`, which is never, by whatever name."""
+    nodes = [o.node for o in draft.values.origins(e)]
     return any(
-        isinstance(o.node, ast.Constant) and isinstance(o.node.value, str) for o in draft.values.origins(e)
-    )
+        isinstance(n.value, str) if isinstance(n, ast.Constant) else
+        isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub)
+        for n in nodes
+    )  # fmt: skip
 
 
 def _counts_all(draft: Draft, call: ast.Call) -> bool:
@@ -64,6 +82,14 @@ def _counts_all(draft: Draft, call: ast.Call) -> bool:
 
 _SAVED = (("save_steps", 2),)
 _AVERAGED = (("start_averaging", 1), ("average_period", 2))
+
+# TensorFlow Model Optimization's schedules go by the optimizer's steps.
+_PRUNING = "tensorflow_model_optimization.sparsity.keras."
+_PRUNED_EVERY, _PRUNED_BY_DEFAULT = "frequency", 100
+_OF_PRUNING: dict[str, tuple[tuple[str, int | None], ...]] = {
+    "ConstantSparsity": (("begin_step", 1), ("end_step", 2), ("frequency", 3)),
+    "PolynomialDecay": (("begin_step", 2), ("end_step", 3), ("frequency", 5)),
+}
 _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
     "ModelCheckpoint": (("save_freq", None),),
     "BackupAndRestore": (("save_freq", 1),),

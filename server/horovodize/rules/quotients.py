@@ -59,6 +59,8 @@ def _has_fraction(draft: Draft, e: ast.expr, depth: int) -> bool:
 def at_least(draft: Draft, count: ast.expr, least: int = 1) -> tuple[str, str]:
     """What stands before and after a share that is never less than a number: `max(1, …)`, of a tensor of a graph, which has no
     value to compare yet, `tf.maximum(…, 1)`."""
+    if least == 0:
+        return "", ""
     graph = draft.in_graph or draft.sites.read_estimators.trainings
     if graph and _is_tensor(draft, count, set()):
         return f"{draft.tensorflow()}.maximum(", f", {least})"

@@ -47,8 +47,11 @@ def _is_loaded(draft: Draft, place: ast.expr) -> bool:
 
 def is_plenty(draft: Draft, place: ast.expr) -> bool:
     """Whether a dataset has surely more elements than there are ranks."""
-    makers = [e for e in feeding(draft).pipelines.trail(place) if isinstance(e, ast.Call)]
-    return all(_leaves_plenty(draft, call) for call in makers)
+    pipelines = feeding(draft).pipelines
+    makers = [e for e in pipelines.trail(place) if isinstance(e, ast.Call)]
+    return not counts.is_loaded_in_batches(pipelines, place) and all(
+        _leaves_plenty(draft, call) for call in makers
+    )
 
 
 def _leaves_plenty(draft: Draft, call: ast.Call) -> bool:

@@ -44,6 +44,8 @@ DIRECTORY = (
     "audio_dataset_from_directory",
     "timeseries_dataset_from_array",
 )
+# Gives data sets, whose elements are batches where it is told a `batch_size`; arrays where that is -1.
+LOADING = "tensorflow_datasets.load"
 # Methods that make a data set of rows held elsewhere: of Hugging Face's datasets, which are its receiver or first argument.
 OF_ROWS = ("to_tf_dataset", "prepare_tf_dataset")
 MAKING = ("as_dataset", *OF_ROWS)

@@ -22,6 +22,7 @@ from horovodize.summary.dataset_methods import (
     DIRECTORY,
     GROUPING,
     HOLDING,
+    LOADING,
     MAKING,
     METHODS,
     SPLITTING,
@@ -77,12 +78,8 @@ class Pipelines:
                 map(self.is_dataset, self.held(node))
             )
         name = self.names.of(node.func) or ""
-        if (
-            name.startswith("tensorflow.data.")
-            or name == "tensorflow_datasets.load"
-            or name.endswith(DIRECTORY)
-        ):
-            return argument(node, "batch_size") is None or not name.startswith("tensorflow_datasets")
+        if name.startswith("tensorflow.data.") or name == LOADING or name.endswith(DIRECTORY):
+            return name != LOADING or not self._is_whole(argument(node, "batch_size", 3))
         if "tensorflow.contrib.data" in name or (name == SPLITTING and path in ((0,), (1,))):
             return True
         if isinstance(node.func, ast.Attribute) and not path and node.func.attr in METHODS:
@@ -90,6 +87,11 @@ class Pipelines:
                 return True
             return self.is_dataset(node.func.value)
         return isinstance(node.func, ast.Attribute) and node.func.attr in MAKING
+
+    def _is_whole(self, batch_size: ast.expr | None) -> bool:
+        """Whether tensorflow_datasets loads arrays of all rows: `batch_size=-1`."""
+        given = [o.node for o in self.values.origins(batch_size)] if batch_size is not None else []
+        return any(isinstance(n, ast.UnaryOp) for n in given)
 
     # ------------------------------------------------------------------ where to divide
 

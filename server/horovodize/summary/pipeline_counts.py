@@ -5,7 +5,15 @@ from __future__ import annotations
 import ast
 
 from horovodize.source.nodes import walk
-from horovodize.summary.dataset_methods import COUNTED, DIRECTORY, EVEN, METHODS, REPEATABLE, REPEATING
+from horovodize.summary.dataset_methods import (
+    COUNTED,
+    DIRECTORY,
+    EVEN,
+    LOADING,
+    METHODS,
+    REPEATABLE,
+    REPEATING,
+)
 from horovodize.summary.pipeline import Pipelines, flat
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, says_none
 from horovodize.summary.wrapped_iterables import looked_through
@@ -195,6 +203,26 @@ def is_loaded_in_order(p: Pipelines, place: ast.expr) -> bool:
     return any(_is_loaded(p, e) for e in p.trail(place))
 
 
+def is_loaded_in_batches(p: Pipelines, place: ast.expr) -> bool:
+    """Whether tensorflow_datasets makes the batches: `tfds.load("mnist", split="train", batch_size=32)`."""
+    return any(_gives_batches(p, _whole(e)) for e in p.trail(place))
+
+
+def _whole(e: ast.expr) -> ast.expr:
+    """`data` of `data["train"]`"""
+    return _whole(e.value) if isinstance(e, ast.Subscript) else e
+
+
+def _gives_batches(p: Pipelines, e: ast.expr) -> bool:
+    for origin in p.values.origins(e):
+        made = origin.call if origin.call is not None else origin.node
+        if isinstance(made, ast.Call) and p.names.of(made.func) == LOADING:
+            size = argument(made, "batch_size", 3)
+            if size is not None and not says_none(size):
+                return True
+    return False
+
+
 def _is_loaded(p: Pipelines, e: ast.expr) -> bool:
     if isinstance(e, ast.Subscript):
         return _is_loaded(p, e.value)
@@ -203,7 +231,7 @@ def _is_loaded(p: Pipelines, e: ast.expr) -> bool:
 
 
 def _loads_in_order(p: Pipelines, call: ast.Call) -> bool:
-    if p.names.of(call.func) != "tensorflow_datasets.load" or has_unpacking(call):
+    if p.names.of(call.func) != LOADING or has_unpacking(call):
         return False
     shuffled, config = argument(call, "shuffle_files", 4), argument(call, "read_config", 8)
     return (shuffled is None or _is_constant(shuffled, False)) and (config is None or says_none(config))
