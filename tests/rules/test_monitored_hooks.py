@@ -371,10 +371,17 @@ def test_hooks_that_write_stay_on_rank_0(before: str, after: str) -> None:
     check("M4", HEAD + "class Mine(tf.train.SessionRunHook):\n    pass\n", before, after, RUN)
 
 
-def test_a_hook_of_another_file_is_told() -> None:
-    plan = plan_of(
-        HEAD + "from m import Other\ns = tf.train.MonitoredTrainingSession(hooks=[Other()])\n" + RUN
-    )
+OTHER = HEAD + "from m import Other\ns = tf.train.MonitoredTrainingSession(hooks=[Other()])\n" + RUN
+
+
+def test_a_hook_of_another_file_is_asked_about() -> None:
+    plan = plan_of(OTHER)
+    assert ["what it does can't be seen" in doubt for doubt in doubts(plan, "M4")] == [True]
+    assert f"hooks=[{B}, Other()]" in plan.text
+
+
+def test_where_rates_and_steps_stay_it_is_told_to_leave_files_to_rank_0() -> None:
+    plan = plan_of(OTHER, split_data=False, rate="keep")
     assert [n.message for n in plan.notes if n.rule == "M4"] == [
         "every rank runs this hook, and what it does can't be seen: check that only rank 0 writes files"
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize import catalogue
-from horovodize.rules import means
+from horovodize.rules import means, unseen_hooks
 from horovodize.rules.any_rank_test import can_agree, differing, doubt_of
 from horovodize.rules.callback_lists import elements, extended, in_place, only_on_root
 from horovodize.rules.decisions import Left
@@ -73,12 +73,8 @@ def place_hooks(draft: Draft, rule: str, given: ast.expr) -> None:
             draft.note(
                 rule, element, "some of these hooks write files: every rank will; give those on their own"
             )
-        elif roles == {"unknown"}:
-            draft.note(
-                rule,
-                element,
-                "every rank runs this hook, and what it does can't be seen: check that only rank 0 writes files",
-            )
+        elif "unknown" in roles:
+            unseen_hooks.ask(draft, rule, element, "hook")
         for made in draft.values.calls(element):
             _note_nan(draft, rule, made)
 

@@ -46,6 +46,7 @@ from horovodize.rules import (
     layer_state,
     statistics,
     unseen_callbacks,
+    unseen_hooks,
     weights_begun,
 )
 from horovodize.rules.callback_decisions import is_rate
@@ -258,7 +259,7 @@ def _place(draft: Draft, element: ast.expr) -> None:
             "K3", element, "some of these callbacks write files: every rank will; give those on their own"
         )
     elif "unknown" in roles:
-        unseen_callbacks.ask(draft, element)
+        unseen_hooks.ask(draft, "K3", element, "callback")
     chosen_callbacks.ask(draft, element)
 
 

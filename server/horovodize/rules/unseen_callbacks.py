@@ -1,13 +1,9 @@
-"""Callbacks that can't be seen into: part of K3.
-
-    callbacks = [CyclicLR(base_lr=1e-4, max_lr=1e-2, step_size=2000)]
-
-of another package may set the rate to that of one process, or go by a number of batches that a rank comes to size() times
-later: that is asked. Of those that are picked at run time, by names of a configuration or from a registry,
+"""Callbacks that are picked at run time, by names of a configuration or from a registry: part of K3.
 
     callbacks = [REGISTRY[name](config) for name in config.callbacks]
 
-the ones that write files are left out on other ranks when the list is there, by their class, where the program makes such."""
+Which of them write files can't be seen, but where the program makes such, those are left out on other ranks when the list is
+there: by their class."""
 
 from __future__ import annotations
 
@@ -23,19 +19,6 @@ _WRITERS = tuple(
     f"tensorflow.keras.callbacks.{name}" for name in ("CSVLogger", "ModelCheckpoint", "TensorBoard")
 )
 _CALLBACKS = "tensorflow.keras.callbacks"
-
-_WHAT = "Let this callback do on all ranks together what it does in one process"
-_WHY = "A rank trains at size() times the rate, and takes 1/size() of the batches."
-_ASKED = (
-    "every rank runs this callback, and what it does can't be seen: leave files that it writes to rank 0, multiply learning "
-    "rates that it sets by `hvd.size()`, and let it go by the batches of all ranks"
-)
-
-
-def ask(draft: Draft, element: ast.expr) -> None:
-    """Asks what an element of a list does."""
-    if draft.once("unseen callback", element):
-        draft.ask("K3", element, _WHAT, _WHY, _ASKED)
 
 
 def is_unseen(draft: Draft, element: ast.expr) -> bool:
@@ -86,4 +69,4 @@ def _makes_writers(draft: Draft, lists: Iterable[ast.expr]) -> bool:
     )  # fmt: skip
 
 
-__all__ = ["HELPER", "ask", "is_unseen", "leave_out"]
+__all__ = ["HELPER", "is_unseen", "leave_out"]
