@@ -9,7 +9,7 @@ What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `Metri
                on (`rows = model.predict(x)[:, 0] > 0.9`): one without weights yet is asked, and rank 0's answer sent.
                What a class of the user's own puts into the logs (`logs["val_f1"] = f1`), and another callback steers by, is
                averaged where each rank measures its own.
-               Callbacks that are picked at run time (`[REGISTRY[name](config) for name in names]`) are asked for their class,
+               Callbacks that are picked at run time (`[make(name) for name in names]`) are asked for their class,
                where the program makes some that write: `own_callbacks`, a function in the head of the file.
                Averaged metrics are NumPy's numbers: what writes them as JSON is told to make floats of them.
 Why            All ranks must start from rank 0's weights, take the same decisions, and not write over each other.
