@@ -29,12 +29,12 @@ def text_of(schedule: str, fed: str = "x, y", **options: bool) -> str:
     [
         (
             "PolynomialDecay(0.5, 0.8, begin_step=0, end_step=2000, frequency=200)",
-            "PolynomialDecay(0.5, 0.8, begin_step=0, end_step=max(1, 2000 // hvd.size()), "
+            "PolynomialDecay(0.5, 0.8, begin_step=0, end_step=2000 // hvd.size(), "
             "frequency=max(1, 200 // hvd.size()))",
         ),
         (
             "PolynomialDecay(0.5, 0.8, 100, steps)",
-            "PolynomialDecay(0.5, 0.8, 100 // hvd.size(), max(1, steps // hvd.size()), "
+            "PolynomialDecay(0.5, 0.8, 100 // hvd.size(), steps // hvd.size(), "
             "frequency=max(1, 100 // hvd.size()))",
         ),
         (

@@ -43,7 +43,7 @@ def divide(draft: Draft, call: ast.Call, name: str) -> None:
             continue
         if _is_no_number(draft, steps) or not counted.is_whole(draft, steps) or _counts_all(draft, call):
             continue
-        least = 0 if parameter.startswith("begin") else 1
+        least = 0 if parameter.startswith(("begin", "end")) else 1  # -1 stays as it is: never
         draft.change(
             "G5",
             steps,
