@@ -132,3 +132,24 @@ def test_the_helper_averages_once() -> None:
     optimizer.apply_gradients([(1, "a"), (2, "b")])
     optimizer.minimize()
     assert optimizer.applied == [((10, "a"), (20, "b"))] * 4
+
+
+@pytest.mark.parametrize(
+    ("imported", "optimizer"),
+    [
+        ("from transformers import AdamWeightDecay", "AdamWeightDecay(1e-3, weight_decay_rate=0.01)"),
+        ("from rates import Cyclic", "tf.keras.optimizers.Adam(Cyclic(1e-4, 1e-2))"),
+    ],
+)
+def test_what_is_carried_over_is_averaged_too(imported: str, optimizer: str) -> None:
+    """One wrapper in place of the other would lose the settings, or train each rank by itself."""
+    text = text_of(f"import tensorflow_recommenders as tfrs\n{imported}", OWN.format("tfrs.Model"), optimizer)
+    assert "averaging(" + optimizer.partition("(")[0] in text
+    assert "    wrapped = distributed_as_made(optimizer)\n" in text
+    assert "def distributed_as_made(made):" in text
+
+
+def test_others_are_wrapped_by_horovods() -> None:
+    text = text_of("import tensorflow_recommenders as tfrs", OWN.format("tfrs.Model"))
+    assert "    wrapped = hvd.DistributedOptimizer(optimizer)\n" in text
+    assert "distributed_as_made" not in text

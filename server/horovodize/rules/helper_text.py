@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from horovodize.rules.draft import LINE, LOCAL_RANK, Draft
+from horovodize.rules.draft import HVD, LINE, LOCAL_RANK, Draft
 from horovodize.rules.heard_ends import heard_from_fit
 from horovodize.rules.helpers import (
     DOES_NOTHING,
@@ -62,6 +62,7 @@ def helper_lines(
         config = config_text(draft.config_to_make[1])
     names = {
         "name": name,
+        "wrapper": draft.helpers.get("distributed_as_made", f"{HVD}.DistributedOptimizer"),
         "any_rank": draft.helpers.get("any_rank", "any_rank"),
         "tf": tf,
         "quote": draft.document.quote,

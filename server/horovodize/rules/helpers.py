@@ -315,7 +315,7 @@ HELPERS = {
     "averaging": (
         "def {name}(optimizer):",
         '    """An optimizer in Horovod\'s wrapper that also averages the gradients that a model\'s own step applies."""',
-        f"    wrapped = {HVD}.DistributedOptimizer(optimizer)",
+        "    wrapped = {wrapper}(optimizer)",
         "    apply = wrapped.apply_gradients",
         "",
         "    def apply_averaged(pairs, *arguments, **options):",

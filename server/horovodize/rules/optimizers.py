@@ -190,11 +190,8 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
     what, by = "Wrap the optimizer in Horovod's", f"{HVD}.DistributedOptimizer"
     if rule == "K1":
         rate = rate_argument(call, _class_name(draft, call))
-        as_made = not draft.keras_3 and unseen_schedules.is_rate(draft, rate)
-        by = (
-            draft.helper("distributed_as_made")
-            if as_made
-            else keras_wrapper(draft, draft.names.of(call.func) or "")
+        by = keras_wrapper(
+            draft, draft.names.of(call.func) or "", of_unseen=unseen_schedules.is_rate(draft, rate)
         )
     statement = draft.syntax.statement(call)
     if (
@@ -224,15 +221,18 @@ def wrap(draft: Draft, rule: str, call: ast.Call, why: str, op: str = "") -> Non
         )
 
 
-def keras_wrapper(draft: Draft, made_by: str = "") -> str:
+def keras_wrapper(draft: Draft, made_by: str = "", *, of_unseen: bool = False) -> str:
     """What a compiled model's optimizer is wrapped by. Horovod makes it again from its configuration: of some (`made_by`: the
-    name of what makes it) that lacks settings, which are carried over. In a `.keras` file stands the class that Horovod makes,
-    which can't be loaded again (measured with 2.15): where a program names such files, the class gets the name of Keras'
-    own."""
-    if not draft.keras_3 and catalogue.forgets_settings(made_by):
-        return draft.helper("distributed_as_made")
+    name of what makes it) that lacks settings, which are carried over, as a schedule of a class that can't be seen is
+    (`of_unseen`). In a `.keras` file stands the class that Horovod makes, which can't be loaded again (measured with 2.15):
+    where a program names such files, the class gets the name of Keras' own."""
+    as_made = ""
+    if not draft.keras_3 and (of_unseen or catalogue.forgets_settings(made_by)):
+        as_made = draft.helper("distributed_as_made")
     if unseen_steps.are_compiled(draft):
-        return draft.helper("averaging")
+        return draft.helper("averaging")  # which wraps by the other helper, if there is one
+    if as_made:
+        return as_made
     if not draft.keras_3 and names_keras_files(draft.module):
         return draft.helper("distributed")
     return f"{HVD}.DistributedOptimizer"

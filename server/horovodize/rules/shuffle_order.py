@@ -15,7 +15,7 @@ from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Decided, How, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, flows_from_share, is_none
-from horovodize.rules.shuffled_feeds import Feeds
+from horovodize.rules.shuffled_feeds import BY_WORKERS, Feeds
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import SPLITTING
@@ -36,18 +36,6 @@ _OWN_ORDER_OF_KERAS = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "give `shuffle=False`, and shuffle the rows before, alike on all ranks"
 )
-_BY_WORKERS = (
-    "imap",
-    "imap_unordered",
-    "map",
-    "map_async",
-    "starmap",
-    "starmap_async",
-    "apply_async",
-    "submit",
-    "Process",
-    "Thread",
-)
 SHARED = "Every rank takes its part of the same order; in orders of their own the parts would overlap and leave rows out."
 
 
@@ -60,7 +48,7 @@ def apply(draft: Draft) -> None:
     feeds = Feeds(draft)
     for call in _drawing(draft, _SHUFFLES):
         if feeds.is_drawn_elsewhere(call):
-            if shared and feeds.is_drawn_elsewhere(call, _BY_WORKERS):
+            if shared and feeds.is_drawn_elsewhere(call, BY_WORKERS):
                 draft.note("D3", call, _OWN_ORDER)
             continue
         if feeds.prepares(call) or (shared and feeds.orders(call)):

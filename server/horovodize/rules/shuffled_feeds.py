@@ -15,7 +15,7 @@ from horovodize.summary.call_paths import Frame
 from horovodize.summary.feeding import Driver, FitFeed, Kind
 from horovodize.summary.syntax import FUNCTIONS, Loop, argument, position
 
-_BY_WORKERS = (
+BY_WORKERS = (
     "imap",
     "imap_unordered",
     "map",
@@ -73,7 +73,7 @@ class Feeds:
         ways = [way for way in self.draft.drive.ways(call) if not any(_generates(f.function) for f in way)]
         return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
 
-    def is_drawn_elsewhere(self, call: ast.Call, by: tuple[str, ...] = (*_BY_GRAPH, *_BY_WORKERS)) -> bool:
+    def is_drawn_elsewhere(self, call: ast.Call, by: tuple[str, ...] = (*_BY_GRAPH, *BY_WORKERS)) -> bool:
         """Whether a call stands in a function that is given to a graph, which runs it for each batch that it needs, in threads
         of its own (`tf.py_func(draw_task, …)`), or to workers (`pool.map(load, paths)`), which know no Horovod."""
         ends = {way[-1].function for way in self.draft.drive.ways(call)}

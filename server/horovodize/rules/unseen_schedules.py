@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.saved_models import saves_models
-from horovodize.rules import unseen_steps
 from horovodize.rules.draft import Draft
 from horovodize.summary.values import Origin
 
@@ -27,8 +26,6 @@ def is_rate(draft: Draft, rate: ast.expr | None) -> bool:
 
 def why_not(draft: Draft) -> str:
     """What stands against another schedule around such a one in a compiled model; "" for nothing."""
-    if unseen_steps.are_compiled(draft):
-        return "the optimizer would be made again from its configuration, which a class of another file may not give"
     if saves_models(draft.module, draft.sites):
         return "a saved model is loaded with its schedule, which a class of another file may give no configuration for"
     return ""
