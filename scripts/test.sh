@@ -26,11 +26,13 @@ part() {
     else results+=("${RED}FAILED${PLAIN}  $name  $((SECONDS - start)) s") failed+=("$name"); fi
 }
 
-# What a part that failed said of it, from its log: the lines that name failures and what follows them, else the end.
+# What a part that failed said of it, from its log: pytest's lines that name failures; else what follows each line that tells of
+# some (one suite of several may have failed, and another printed its successes after it); else the end.
 what_failed() {
-    local said
-    said=$(grep -nE '^(FAILED|ERROR) |^ +[0-9]+ failing|✘|error TS|: error: |Error: ' "$logs/$1.txt" | head -1 | cut -d: -f1)
-    grep -E '^(FAILED|ERROR) ' "$logs/$1.txt" || tail -n "+${said:-1}" "$logs/$1.txt" | tail -n 80 | cut -c1-300
+    local log=$logs/$1.txt said
+    said=$(grep -E '^(FAILED|ERROR) ' "$log") ||
+        said=$(awk '/^ +[1-9][0-9]* failing|✘|error TS|: error: |Error: /{ left = 40 } left-- > 0' "$log" | head -n 160)
+    printf '%s\n' "${said:-$(tail -n 80 "$log")}" | cut -c1-300
 }
 
 run() {
