@@ -69,3 +69,41 @@ def test_what_is_more_than_each_batch_by_itself_is_dealt_out(before: str, batche
     text = plan_of(SCRIPT.format(before=before, batches=batches)).text
     assert DIVIDED not in text
     assert f"shard_batches({batches})" in text
+
+
+DRAWN = "import itertools\n" + SCRIPT.replace("{before}", "{before}\nit = {batches}").replace(
+    "for i, (a, b) in enumerate({batches}):", "for i in range(1000):\n    a, b = next(it)"
+).replace("    if i % 100 == 0:\n        print(loss)\n", "")
+FOR_EVER = "def again(data):\n    while True:\n{}"
+
+
+@pytest.mark.parametrize(
+    ("before", "batches"),
+    [
+        ("", "itertools.cycle(ds)"),
+        (FOR_EVER.format("        for batch in data:\n            yield batch"), "again(ds)"),
+        (FOR_EVER.format("        yield from data"), "again(ds)"),
+        (FOR_EVER.format("        for a, b in ds:\n            yield 2 * a, b"), "again(None)"),
+        ("", "map(lambda batch: (batch[0] * 2, batch[1]), ds)"),
+    ],
+)
+def test_a_dataset_that_is_drawn_from_again_and_again_is_divided(before: str, batches: str) -> None:
+    """Each rank drew the batches of all, and took its own of them."""
+    text = plan_of(DRAWN.format(before=before, batches=batches)).text
+    assert DIVIDED in text
+    assert f"it = {batches}\n" in text
+    assert "a, b = next(it)\n" in text
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "def again(data):\n    for _ in range(3):\n        for batch in data:\n            yield batch",  # three times
+        FOR_EVER.format("        for batch in data:\n            yield batch\n        yield first"),
+        FOR_EVER.format("        n = len(calls)\n        for a, b in data:\n            yield a * n, b"),
+    ],
+)
+def test_what_goes_through_it_otherwise_is_drawn_for_each_rank(before: str) -> None:
+    text = plan_of(DRAWN.format(before=f"first = None\n{before}", batches="again(ds)")).text
+    assert DIVIDED not in text
+    assert "[next(it) for _ in range(hvd.size())][hvd.rank()]" in text

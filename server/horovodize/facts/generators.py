@@ -14,7 +14,7 @@ from horovodize.source.nodes import names_in, walk
 from horovodize.summary.effects import Effects
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.kinds import Kind
-from horovodize.summary.syntax import CALLABLES, Function
+from horovodize.summary.syntax import CALLABLES, Function, is_forever
 
 _RANGES = ("numpy.arange",)
 _LISTS = ("sorted", "list", "tuple")
@@ -49,13 +49,7 @@ class Generators:
         inside = [n for n in walk(function) if self.feeding.syntax.function(n) is function]
         if any(isinstance(n, ast.Return) for n in inside):
             return False
-        return any(
-            isinstance(s, ast.While)
-            and isinstance(s.test, ast.Constant)
-            and bool(s.test.value)
-            and not exits(s)
-            for s in function.body
-        )
+        return any(isinstance(s, ast.While) and is_forever(s) and not exits(s) for s in function.body)
 
     def rows(self, function: Function) -> list[ast.expr]:
         """The numbers, lists or arrays by whose items a loop yields a row in each turn, to be divided each: of

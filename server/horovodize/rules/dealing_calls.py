@@ -13,6 +13,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.draws_apart import draws_apart
 from horovodize.rules.shares import feeding
 from horovodize.summary.feeding import Driver
+from horovodize.summary.passed_on import datasets_drawn
 from horovodize.summary.syntax import (
     FUNCTIONS,
     Function,
@@ -109,7 +110,7 @@ def _draws_from_generator(draft: Draft, call: ast.Call, depth: int) -> bool:
     """`next(batches)` of what yields the same on every rank: a generator of the project, or what is not known to be a data set
     (those are divided where they are made) or to shuffle for itself."""
     source = asked_source(call)
-    if source is None or feeding(draft).pipelines.is_dataset(source) or _is_begun_there(draft, source):
+    if source is None or datasets_drawn(feeding(draft), source) or _is_begun_there(draft, source):
         return False
     generator = feeding(draft).kinds.generator(source)
     if any(draft.names.of(made.func) in _NUMBERS for made in draft.values.calls(source)):

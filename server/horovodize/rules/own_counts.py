@@ -21,7 +21,7 @@ from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.selecting_counts import select_rows
 from horovodize.source import Edit
 from horovodize.summary.augmented import added
-from horovodize.summary.syntax import FUNCTIONS, Function
+from horovodize.summary.syntax import FUNCTIONS, Function, is_forever
 
 _WHAT = "Let the generator count the batches of all ranks"
 _WHY = "Each rank draws size() times fewer batches; what this is counted for goes by how much has been seen."
@@ -64,8 +64,7 @@ def _counts(draft: Draft, generator: Function) -> Iterator[_Count]:
     for loop in (n for n in ast.walk(generator) if isinstance(n, (ast.While, ast.For))):
         if draft.syntax.function(loop) is not generator or not _yields_once(draft, loop):
             continue
-        is_endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value
-        if is_endless or isinstance(loop, ast.For):
+        if is_forever(loop) or isinstance(loop, ast.For):
             yield from _counted_in(draft, generator, loop)
         if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and _is_numbered(draft, loop.iter):
             yield _Count(loop.iter, loop.target, False)

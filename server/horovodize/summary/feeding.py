@@ -21,7 +21,7 @@ from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
-from horovodize.summary.passed_on import dataset_of
+from horovodize.summary.passed_on import dataset_of, datasets_drawn
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.shown_elements import are_only_shown
@@ -407,10 +407,9 @@ class Feeding:
             else:
                 continue
             fresh = isinstance(source, ast.Call) and self.names.last(source.func) == "iter"
-            if fresh or not self.pipelines.is_dataset(source):
+            if fresh or self.graph_iterators.only_measures(source):
                 continue  # `next(iter(ds))` only ever sees the first
-            if not self.graph_iterators.only_measures(source):
-                found.append((call, source))
+            found += [(call, dataset) for dataset in datasets_drawn(self, source)]
         goes_through = driver.kind is Kind.DATASET
         others = [call for call, _ in found] if len(found) > 1 or goes_through else []
         shown = {c for c in others if are_only_shown(self.module, self.drive, self._steps(), c)}

@@ -1,5 +1,6 @@
 """Batches of a dataset that a program hands on one for one, `map(prepare, dataset)`, `(prepare(a) for a in dataset)`, or by a
-generator function: a loop over those goes through the dataset, and can be divided where that is made."""
+generator function, once or again and again (`itertools.cycle(dataset)`): a loop over those goes through the dataset, and can be
+divided where that is made."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from horovodize.source.nodes import names_in, walk
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, is_forever
 from horovodize.summary.variables import bound_names
 
 if TYPE_CHECKING:
@@ -17,9 +18,26 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Expr)
 
 
 def dataset_of(feeding: Feeding, e: ast.expr) -> ast.expr | None:
-    """The dataset whose elements an expression gives, each once and made of nothing but itself; None where it isn't such."""
+    """The dataset whose elements an expression gives, each made of nothing but itself; None where it isn't such."""
     given = _mapped(feeding, e) or _yielded(feeding, e)
     return given if given is not None and feeding.pipelines.is_dataset(given) else None
+
+
+def datasets_drawn(feeding: Feeding, iterator: ast.expr) -> list[ast.expr]:
+    """The datasets whose elements an iterator gives that a program draws from, `next(it)` of `it = cycle(dataset)`: one for
+    each place that may have begun it. Nothing where one of those isn't such."""
+    if feeding.pipelines.is_dataset(iterator):
+        return [iterator]
+    found = [dataset_of(feeding, begun) for begun in _begun(feeding, iterator)]
+    return [d for d in found if d is not None] if None not in found else []
+
+
+def _begun(feeding: Feeding, iterator: ast.expr) -> list[ast.expr]:
+    """The calls that an iterator's name stands for."""
+    if not isinstance(iterator, (ast.Name, ast.Attribute)):
+        return [feeding.inside(iterator)]
+    pipelines = feeding.pipelines
+    return [feeding.inside(e) for b in pipelines.bindings(iterator) for e in pipelines.given(b) or [iterator]]
 
 
 def _mapped(feeding: Feeding, e: ast.expr) -> ast.expr | None:
@@ -34,11 +52,13 @@ def _mapped(feeding: Feeding, e: ast.expr) -> ast.expr | None:
                 if builtin and all(isinstance(f, CALLABLES) and _keeps_nothing(f) for f in made)
                 else None
             )
+        case ast.Call(args=[given], keywords=[]) if feeding.names.of(e.func) == "itertools.cycle":
+            return given
     return None
 
 
 def _yielded(feeding: Feeding, e: ast.expr) -> ast.expr | None:
-    """`dataset` of `prepared(dataset)`, where a function yields once for each element of its parameter."""
+    """`dataset` of `prepared(dataset)`, where a function yields once for each element of its parameter, or of what it sees."""
     function = feeding.values.callee(e) if isinstance(e, ast.Call) else None
     if (
         not isinstance(e, ast.Call)
@@ -46,23 +66,37 @@ def _yielded(feeding: Feeding, e: ast.expr) -> ast.expr | None:
         or not _keeps_nothing(function)
     ):
         return None
+    whole = _gone_through(feeding, function)
+    if isinstance(whole, ast.Attribute):
+        return whole
+    bound = feeding.module.scopes.reaching(whole) if isinstance(whole, ast.Name) else []
+    if not isinstance(whole, ast.Name) or any(
+        feeding.syntax.function(b.statement) is function for b in bound if b.kind != "parameter"
+    ):
+        return None
+    if all(b.kind != "parameter" for b in bound):
+        return whole
+    return feeding.values.graph.given(e, function, whole.id) if len(bound) == 1 else None
+
+
+def _gone_through(feeding: Feeding, function: ast.FunctionDef) -> ast.expr | None:
+    """What a generator function goes through, once or for ever, and yields an item for each of."""
     yields = [n for n in walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
     loops = [n for n in walk(function) if isinstance(n, LOOPS)]
-    loop = loops[0] if len(loops) == len(yields) == 1 else None
-    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Name) or loop.orelse:
+    rounds = [n for n in loops if is_forever(n) and n in function.body and len(n.body) == 1]
+    if len(yields) != 1 or len(rounds) > 1:
+        return None
+    (given,), inner = yields, [n for n in loops if n not in rounds]
+    block = rounds[0].body if rounds else function.body
+    statement = feeding.syntax.statement(given)
+    if isinstance(given, ast.YieldFrom):
+        return given.value if not inner and statement in block and isinstance(statement, ast.Expr) else None
+    loop = inner[0] if len(inner) == 1 else None
+    if not isinstance(loop, ast.For) or loop.orelse or loop not in block:
         return None
     last = loop.body[-1]
-    if not (isinstance(last, ast.Expr) and last.value is yields[0] and isinstance(last.value, ast.Yield)):
-        return None
-    if feeding.syntax.block(loop) is not function.body or not _is_of_its_turn(loop):
-        return None
-    bound = feeding.module.scopes.reaching(loop.iter)
-    if len(bound) != 1 or bound[0].kind != "parameter":
-        return None
-    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    by_name = next((k.value for k in e.keywords if k.arg == loop.iter.id), None)
-    place = parameters.index(loop.iter.id) if loop.iter.id in parameters else len(e.args)
-    return by_name if by_name is not None else e.args[place] if place < len(e.args) else None
+    is_last = isinstance(last, ast.Expr) and last.value is given
+    return loop.iter if is_last and _is_of_its_turn(loop) else None
 
 
 def _is_of_its_turn(loop: ast.For) -> bool:
@@ -93,4 +127,4 @@ def _keeps_nothing(function: ast.AST) -> bool:
     )
 
 
-__all__ = ["dataset_of"]
+__all__ = ["dataset_of", "datasets_drawn"]

@@ -157,6 +157,11 @@ def numbered(call: ast.Call) -> ast.expr | None:
     )
 
 
+def is_forever(node: ast.AST) -> bool:
+    """`while True:`, which only what stands in it can leave."""
+    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
+
+
 def is_main_guard(node: ast.AST) -> bool:
     """`if __name__ == "__main__":`"""
     return isinstance(node, ast.If) and any(
