@@ -74,6 +74,53 @@ def test_in_an_object() -> None:
     assert "tape = hvd.DistributedGradientTape(tape)" in plan_of(textwrap.dedent(source)).text
 
 
+ADDER = """\
+class Adder:
+    def __init__(self):
+        self._kept, self._steps = [], None
+    @property
+    def gradients(self):
+        return list(k.value() for k in self._kept)
+    def __call__(self, gradients):
+        if not self._kept:
+            {begin}
+        for k, g in zip(self._kept, gradients):
+            k.assign_add(g)
+    def reset(self):
+        for k in self._kept:
+            k.assign(tf.zeros_like(k))
+adder = Adder()
+for i, x in enumerate(data):
+    with tf.GradientTape() as tape:
+        loss = model(x) / 4
+    adder(tape.gradient(loss, model.trainable_variables))
+    if i % 4 == 3:
+        opt.apply_gradients(zip(adder.gradients, model.trainable_variables))
+        adder.reset()
+"""
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "self._kept.extend([tf.Variable(tf.zeros_like(g), trainable=False) for g in gradients])",
+        "for g in gradients:\n                self._kept.append(tf.Variable(tf.zeros_like(g), trainable=False))",
+        "self._kept = [tf.Variable(tf.zeros_like(g), trainable=False) for g in gradients]",
+    ],
+)
+def test_in_an_object_whose_list_is_filled_when_it_is_called(begin: str) -> None:
+    plan = plan_of(HEAD + ADDER.format(begin=begin))
+    assert "tape = hvd.DistributedGradientTape(tape)\n    adder(tape.gradient(" in plan.text
+    assert "SGD(0.1 * hvd.size())" in plan.text
+
+
+def test_weights_in_such_a_list_are_still_updated_by_hand() -> None:
+    moved = "adder = Adder()\nadder._kept.append(model.w)\n".join(
+        ADDER.format(begin="pass").split("adder = Adder()\n")
+    ).replace("model.trainable_variables", "adder._kept")
+    refused(HEAD + moved, "HVD202")
+
+
 @pytest.mark.parametrize("made", ["params = [w]\n", "params = []\nparams.append(w)\n"])
 def test_weights_that_are_updated_by_hand_are_no_accumulators(made: str) -> None:
     text = HEAD + "w = tf.Variable(0.0)\n" + made + (

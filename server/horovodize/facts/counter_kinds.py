@@ -50,6 +50,17 @@ class Counter:
     made: ast.Call | None = None
     rows: bool = False
 
+    def goes_with(self, other: Counter | None) -> bool:
+        """Whether another is this one, or a variable that takes its place and is counted on by the same calls: of a name that
+        is bound again, `ckpt = tf.train.Checkpoint(step=tf.Variable(1))`."""
+        if other is None or other is self or self.made is None or other.made is None:
+            return other is self
+        return bool(self.advances) and _as_counted(self) == _as_counted(other)
+
+
+def _as_counted(c: Counter) -> tuple[object, ...]:
+    return c.kind, c.drivers, c.fitted, c.advances, c.stored, c.rows
+
 
 def is_stored_to(n: ast.expr) -> bool:
     """Whether an expression is set, rather than read."""

@@ -85,7 +85,7 @@ class Counters:
     def _of(self, e: ast.expr, known: frozenset[ast.AST]) -> Counter | None:
         found = self._read(e, known, _DEPTH)
         first = next(found, None)  # none else is looked for where this is none, or another one is found
-        return first if first is not None and all(other is first for other in found) else None
+        return first if first is not None and all(first.goes_with(other) for other in found) else None
 
     def perhaps(self, e: ast.expr) -> Counter | None:
         """What may be the global step: what a step that trains fetches beside, where it can't be seen what that is. Or the

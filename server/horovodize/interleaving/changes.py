@@ -93,9 +93,10 @@ class Changes:
         )  # it is given the session first
         path = argument(call, "save_path", 1) if by_saver else call.args[0] if call.args else None
         use = self.facts.horovod
-        if path is None or not use.depends_on(path, "rank", "local_rank", limit=_BEHIND_A_PATH):
-            return None
-        return path
+        given = [o.node for o in self.module.values.origins(path)] if path is not None else []
+        if path is None or all(use.is_call(n, "broadcast_object") for n in given):
+            return None  # rank 0's
+        return path if use.depends_on(path, "rank", "local_rank", limit=_BEHIND_A_PATH) else None
 
     def _reads_a_file(self, func: ast.expr) -> bool:
         return isinstance(func, ast.Attribute) and func.attr in ("restore", "load_weights")

@@ -307,6 +307,14 @@ def _scale_unseen(draft: Draft, trained: Trained) -> None:
     """An optimizer that something makes which can't be seen into: the rate that it is given by name is scaled there (`check`
     asks whether that is all), else the optimizer's, once it is made."""
     call = trained.origin
+    if (
+        isinstance(call, ast.Attribute)
+        and _is_compiled_elsewhere(draft, call)
+        and draft.once("rate elsewhere", call)
+    ):
+        draft.ask(
+            "C5", trained.used_at, "Multiply the learning rate by the number of ranks", _WHY, _ELSEWHERE
+        )
     if not isinstance(call, ast.Call) or draft.values.callee(call) is not None:
         return
     if copied(draft, trained) is not None:  # with the rate of one that is scaled
@@ -324,6 +332,11 @@ def _scale_unseen(draft: Draft, trained: Trained) -> None:
             draft.answer(code, call)
     else:
         draft.ask("C5", trained.used_at, "Multiply the learning rate by the number of ranks", _WHY, _UNSCALED)
+
+
+def _is_compiled_elsewhere(draft: Draft, e: ast.Attribute) -> bool:
+    """Whether `self.optimizer` is that of a model which another file compiles, or which it is given to."""
+    return e.attr == "optimizer" and not draft.sites.compiles
 
 
 def _made_for(draft: Draft, used_at: ast.expr) -> ast.Call | None:

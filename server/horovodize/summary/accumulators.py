@@ -113,7 +113,18 @@ class Accumulators:
     def _makers(self, variable: ast.expr) -> list[ast.Call]:
         """The calls that make a variable, or an item of a list of variables."""
         values = self.module.values
+        items = values.origins(variable)
         if isinstance(variable, ast.Subscript):
-            items = values._follow(variable.value, (ITEM,), set())
-            return [o.call for o in items if o.call is not None]
-        return values.calls(variable)
+            items = list(values._follow(variable.value, (ITEM,), set()))
+        found = [o.call for o in items if o.call is not None]
+        return found + [c for o in items if o.path == (ITEM,) for c in self._put_into(o.node)]
+
+    def _put_into(self, listed: ast.AST) -> list[ast.Call]:
+        """The calls that make what is put into a list: `kept = []`, `kept.extend([tf.Variable(g) for g in gradients])`."""
+        values, found = self.module.values, list[ast.Call]()
+        for put in self.method_calls("append", "extend") if isinstance(listed, ast.List) else ():
+            assert isinstance(put.func, ast.Attribute)
+            if put.args and any(o.node is listed and not o.path for o in values.origins(put.func.value)):
+                path = (ITEM,) if put.func.attr == "extend" else ()
+                found += [o.call for o in values._follow(put.args[-1], path, set()) if o.call is not None]
+        return found

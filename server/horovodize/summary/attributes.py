@@ -46,6 +46,22 @@ class Attributes:
         found = {i: b for member in mine for i, b in candidates.get(member, ())}
         return self._latest([found[i] for i in sorted(found)], e)
 
+    def made_in_class(self, e: ast.Attribute) -> list[ast.expr]:
+        """What the body of a class of this module makes, and `self.attr` or `Class.attr` gives, where nothing else sets it:
+        `class Trainer: optimizer = Adam(0.1)`. Not of decorated classes, whose objects may be told another one."""
+        classes = self.values.definitions.classes_with(e.attr)
+        if not classes or self.values.names.of(e) is not None:
+            return []
+        named = [o.node for o in self.values.origins(e.value) if isinstance(o.node, ast.ClassDef)]
+        mine = self.values.receiver(e.value).union(*(self.values.family(c) for c in named))
+        return [
+            b.value
+            for c in classes
+            if not c.decorator_list and mine & self.values.family(c)
+            for b in self.scopes.names[c][e.attr]
+            if b.kind == "assign" and not b.path and isinstance(b.value, ast.Call)
+        ]
+
     def bring_up_to_date(self, changed: int) -> int:
         """Gives what has changed of the assignments to attributes, for `Reads`."""
         outdated = self._assigned.outdated(changed)

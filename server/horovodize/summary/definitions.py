@@ -24,6 +24,10 @@ class Definitions:
         for f in self.syntax.functions:
             if self.syntax.method_class(f) is not None:
                 self._methods[f.name].append(f)
+        self._fields: dict[str, list[ast.ClassDef]] = defaultdict(list)
+        for c in self._classes.values():
+            for name in _fields(c):
+                self._fields[name].append(c)
 
     def replace(self, replaced: Replaced) -> int:
         """Brings everything up to date with an outline of which pieces were replaced. Gives what has changed, for `Reads`."""
@@ -34,6 +38,7 @@ class Definitions:
         return (
             self.reads.of("class", {c.name for c in classes})
             | self.reads.of("classes", {"all"} if classes else ())
+            | self.reads.of("field", {name for c in classes for name in _fields(c)})
             | self.reads.of("any method", before ^ set(self._methods))
             | self.reads.of("method", {name for name, _ in methods})
             | self.reads.of("method of", {f"{name} {cls}" for name, cls in methods})
@@ -48,6 +53,11 @@ class Definitions:
         """All classes of the module, of several with one name the last."""
         self.reads.note("classes", "all")
         return list(self._classes.values())
+
+    def classes_with(self, field: str) -> list[ast.ClassDef]:
+        """The classes whose bodies give a field its value: `class Trainer: optimizer = Adam(0.1)`."""
+        self.reads.note("field", field)
+        return list(self._fields.get(field, ()))
 
     def has_method(self, name: str) -> bool:
         """Whether some class has a method that is called so."""
@@ -71,3 +81,10 @@ def _classes(pieces: Iterable[Piece]) -> list[ast.ClassDef]:
     return [
         node for piece in pieces for node in piece.every((ast.ClassDef,)) if isinstance(node, ast.ClassDef)
     ]
+
+
+def _fields(cls: ast.ClassDef) -> dict[str, None]:
+    """What the body of a class gives a value."""
+    targets = [t for s in cls.body if isinstance(s, ast.Assign) for t in s.targets]
+    targets += [s.target for s in cls.body if isinstance(s, ast.AnnAssign) and s.value is not None]
+    return dict.fromkeys(t.id for t in targets if isinstance(t, ast.Name))

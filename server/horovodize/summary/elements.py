@@ -28,14 +28,14 @@ class Elements:
 
     def _of(self, held: ast.Name | ast.Attribute) -> list[Setting]:
         found = self._settings.get(_word(held), ())
-        return [s for holder, s in found if self._are_one(holder, held)]
+        return [s for holder, s in found if self.are_one(holder, held)]
 
-    def _are_one(self, holder: ast.expr, held: ast.expr) -> bool:
+    def are_one(self, holder: ast.expr, held: ast.expr) -> bool:
         """Whether two places name one thing: a variable, an attribute that is set in the same places."""
         match holder, held:
-            case ast.Name(id=name), ast.Name():
+            case ast.Name(id=name), ast.Name(id=other):
                 lookup = self._module.scopes.lookup
-                return lookup(name, holder) is lookup(name, held)
+                return name == other and lookup(name, holder) is lookup(name, held)
             case ast.Attribute(), ast.Attribute():
                 bindings = self._module.values.attribute_bindings
                 return any(b in bindings(held) for b in bindings(holder))

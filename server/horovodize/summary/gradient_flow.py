@@ -59,7 +59,7 @@ class GradientFlow:
                 todo += [*self.appended(n), *self.elements.values(n)]
             elif isinstance(n, ast.Attribute):
                 todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
-                todo += self.elements.values(n)
+                todo += [*values.read_by(n), *self.appended(n), *self.elements.values(n)]
             todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
         return sorted(found, key=lambda c: (c.lineno, c.col_offset))
 
@@ -70,15 +70,16 @@ class GradientFlow:
         origins = list(self.module.values._follow(value, path, set()))
         return [o.node for o in origins]
 
-    def appended(self, name: ast.Name) -> list[ast.expr]:
-        """What is appended to the list that a name stands for."""
-        scope = self.module.scopes.lookup(name.id, name)
+    def appended(self, listed: ast.Name | ast.Attribute) -> list[ast.expr]:
+        """What is appended to the list that a name or an attribute stands for."""
         return [
             c.args[-1]
             for c in self._method_calls("append", "extend")
-            if c.args and isinstance(c.func, ast.Attribute) and isinstance(c.func.value, ast.Name)
-            and c.func.value.id == name.id and self.module.scopes.lookup(name.id, c) is scope
-        ]  # fmt: skip
+            if c.args
+            and isinstance(c.func, ast.Attribute)
+            and isinstance(c.func.value, (ast.Name, ast.Attribute))
+            and self.elements.are_one(c.func.value, listed)
+        ]
 
     @cached_property
     def elements(self) -> Elements:

@@ -226,7 +226,7 @@ class Pipelines:
 
     def bindings(self, e: ast.Name | ast.Attribute) -> list[Binding]:
         """The bindings that give a name or attribute its value here; of a module's successive ones, as seen from a function,
-        the last."""
+        those that its calls come after."""
         if isinstance(e, ast.Attribute):
             return self.values.attribute_bindings(e)
         found = self.scopes.reaching(e)
@@ -234,8 +234,20 @@ class Pipelines:
         if scope is not None and scope is not self.scopes.scope(e) and len(found) > 1:
             plain = [b for b in found if b.kind == "assign" and self.syntax.parent.get(b.statement) is scope]
             if len(plain) == len(found):
-                return [max(plain, key=lambda b: getattr(b.statement, "lineno", 0))]
+                return self._as_called(plain, e)
         return found
+
+    def _as_called(self, successive: list[Binding], e: ast.Name) -> list[Binding]:
+        """Of bindings, latest first, each the one that is there as a function that reads it is called from the module; the
+        last where that can't be seen."""
+        found = dict[Binding, None]()
+        for way in self.drive.ways(e):
+            called = way[-1]
+            there = called.function is None and self.scopes.root(called.node) is self.scopes.root(e)
+            line = getattr(called.node, "lineno", 0)
+            before = (b for b in successive if there and getattr(b.statement, "lineno", 0) < line)
+            found[next(before, successive[0])] = None
+        return list(found)
 
     @cached_property
     def _evaluating(self) -> set[ast.AST]:

@@ -133,7 +133,7 @@ class Values:
                 bindings = self.attribute_bindings(e)
                 for binding in bindings:
                     yield from self._of_binding(binding, path)
-                kept = [] if bindings else self.held.kept_by(e)
+                kept = [] if bindings else [*self.held.kept_by(e), *self.attributes.made_in_class(e)]
                 yield from ((value, path) for value in kept)
                 unknown = not bindings and not kept and self.names.of(e) is None
                 if unknown and not path and e.attr == _INSIDE:
@@ -386,6 +386,7 @@ class Values:
                 todo += [
                     (b.value, b.path if b.kind == "assign" else ()) for b in found if b.value is not None
                 ]
+                todo += [(made, ()) for made in (() if found else self.attributes.made_in_class(n))]
             elif isinstance(n, ast.Call):
                 callee = self.callee(n)
                 if isinstance(callee, CALLABLES):
