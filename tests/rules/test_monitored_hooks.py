@@ -380,6 +380,12 @@ def test_a_hook_of_another_file_is_asked_about() -> None:
     assert f"hooks=[{B}, Other()]" in plan.text
 
 
+def test_a_hook_derived_from_one_of_another_file_is_asked_about() -> None:
+    own = OTHER.replace("\ns = tf", "\nclass Mine(Other):\n    pass\ns = tf").replace("[Other()]", "[Mine()]")
+    plan = plan_of(own)
+    assert ["what it does can't be seen" in doubt for doubt in doubts(plan, "M4")] == [True]
+
+
 def test_where_rates_and_steps_stay_it_is_told_to_leave_files_to_rank_0() -> None:
     plan = plan_of(OTHER, split_data=False, rate="keep")
     assert [n.message for n in plan.notes if n.rule == "M4"] == [

@@ -1,109 +1,93 @@
-"""K3: callbacks that are picked at run time: those that write files are left to rank 0 by their class."""
+"""K3: callbacks of other packages, and the program's own that are derived from those."""
 
 from __future__ import annotations
 
-import types
-from typing import Any
-
 import pytest
 
-from .pairs import plan_of
+from .pairs import MODEL, doubts, plan_of, refused
 
-HEAD = """\
-import numpy as np
-import tensorflow as tf
-from tensorflow.keras.callbacks import CSVLogger, EarlyStopping
-x, y = np.load('x.npy'), np.load('y.npy')
-model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-model.compile('adam', 'mse')
-"""
-REGISTRY = """\
-known = {}
-def register(name):
-    def add(function):
-        known[name] = function
-        return function
-    return add
-@register('csv')
-def csv(path):
-    return CSVLogger(path)
-@register('stop')
-def stop(path):
-    return EarlyStopping()
-"""
-KNOWN = "known = {'csv': CSVLogger('a.csv'), 'stop': EarlyStopping()}\n"
-FIT = "model.fit(x, y, batch_size=10, callbacks={})\n"
-
-
-def text_of(code: str) -> str:
-    return plan_of(HEAD + code).text
+HEAD = MODEL + "from tensorflow.keras import callbacks as c\nmodel.compile('sgd')\n"
+UNSEEN = "what it does can't be seen"
 
 
 @pytest.mark.parametrize(
-    ("code", "passed"),
+    "before",
     [
-        (
-            KNOWN + FIT.format("[known[n] for n in ('csv', 'stop')]"),
-            "*own_callbacks([known[n] for n in ('csv', 'stop')])",
-        ),
-        (
-            REGISTRY + FIT.format("[known[n]('a') for n in ('csv',)]"),
-            "*own_callbacks([known[n]('a') for n in ('csv',)])",
-        ),
-        (KNOWN + FIT.format("[EarlyStopping(), known['c' + 'sv']]"), "*own_callbacks([known['c' + 'sv']])"),
-        (
-            KNOWN + FIT.format("[EarlyStopping(), *map(known.get, ('csv',))]"),
-            "*own_callbacks(map(known.get, ('csv',)))",
-        ),
-        (KNOWN + "mine = [known[n] for n in ('csv', 'stop')]\n" + FIT.format("mine"), "*own_callbacks(mine)"),
-        (
-            FIT.format("[getattr(tf.keras.callbacks, n)('a') for n in ('CSVLogger',)]"),
-            "*own_callbacks([getattr(tf.keras.callbacks, n)('a') for n in ('CSVLogger',)])",
-        ),
-        (  # as often as there are fits
-            KNOWN + "mine = [known[n] for n in ('csv', 'stop')]\n" + FIT.format("mine") * 2,
-            "*own_callbacks(mine)",
-        ),
+        "from schedules import CyclicLR\nclass Mine(CyclicLR):\n    pass\n",
+        "from schedules import CyclicLR\nclass Mine(CyclicLR):\n    def on_epoch_end(self, epoch, logs=None):\n        pass\n",
+        "from schedules import Mixin\nclass Mine(Mixin, c.Callback):\n    pass\n",
+        "import schedules\nclass Base(schedules.rates.CyclicLR):\n    pass\nclass Mine(Base):\n    pass\n",
+        "import schedules\nclass Mine(schedules.base()):\n    pass\n",
     ],
-)
-def test_writers_are_left_out_by_their_class(code: str, passed: str) -> None:
-    text = text_of(code).replace("+= own", "*own")
-    assert text.count(passed) == code.count("model.fit")
-    assert text.count("def own_callbacks(") == 1
+)  # fmt: skip
+def test_what_is_inherited_from_a_class_that_cannot_be_seen_is_asked_about(before: str) -> None:
+    plan = plan_of(HEAD + before + "model.fit(x, y, callbacks=[Mine()])\n")
+    assert any(UNSEEN in doubt for doubt in doubts(plan, "K3"))
 
 
 @pytest.mark.parametrize(
-    "code",
+    "before",
     [
-        FIT.format("[EarlyStopping(), CSVLogger('a.csv')]"),  # all is seen
-        FIT.format("[make(n) for n in ('a', 'b')]").replace(
-            "model", "from mine import make\nmodel", 1
-        ),  # no writer here
-        "csv = CSVLogger('a.csv')\nmine = [EarlyStopping()]\nmine.append(csv)\n" + FIT.format("mine"),
-        "class Own(tf.keras.callbacks.Callback):\n    pass\n" + FIT.format("[Own(), CSVLogger('a.csv')]"),
-        "def csv():\n    return CSVLogger('a.csv')\n" + FIT.format("[csv(), EarlyStopping()]"),
-        FIT.format("None"),
+        "class Mine(c.Callback):\n    pass\n",
+        "from abc import ABC\nclass Mine(c.Callback, ABC):\n    pass\n",
+        "from typing import Generic\nclass Mine(c.Callback, Generic[int]):\n    pass\n",
+        "class Base(c.EarlyStopping):\n    pass\nclass Mine(Base, object):\n    pass\n",
+        "class Mine(c.ModelCheckpoint):\n    pass\n",
+        "from wandb.integration.keras import WandbEvalCallback\nclass Mine(WandbEvalCallback):\n    pass\n",
+        "import tensorflow_addons as tfa\nclass Mine(tfa.callbacks.TimeStopping):\n    pass\n",
     ],
 )
-def test_where_each_is_seen_nothing_is_asked_at_run_time(code: str) -> None:
-    assert "own_callbacks" not in text_of(code)
+def test_what_is_inherited_from_known_classes_is_not_asked_about(before: str) -> None:
+    plan = plan_of(HEAD + before + "model.fit(x, y, callbacks=[Mine()])\n")
+    assert not any(UNSEEN in doubt for doubt in doubts(plan, "K3"))
 
 
-@pytest.mark.parametrize(("rank", "left"), [(0, ["csv", "checkpoint", "stop"]), (1, ["stop"])])
-def test_what_is_left_out(rank: int, left: list[str]) -> None:
-    text = text_of(KNOWN + FIT.format("[known[n] for n in ('csv', 'stop')]"))
-    lines = text[text.index("def own_callbacks") :].split("\n\n")[0]
-    classes = {
-        name: type(name, (), {}) for name in ("CSVLogger", "ModelCheckpoint", "TensorBoard", "EarlyStopping")
-    }
-    keras = types.SimpleNamespace(callbacks=types.SimpleNamespace(**classes))
-    names: dict[str, Any] = {
-        "tf": types.SimpleNamespace(keras=keras),
-        "hvd": types.SimpleNamespace(rank=lambda: rank),
-    }
-    exec(lines, names)
-    own = type("Own", (classes["ModelCheckpoint"],), {})  # a class of the program's own
-    given = {"csv": classes["CSVLogger"](), "checkpoint": own(), "stop": classes["EarlyStopping"]()}
-    kept = names["own_callbacks"](given.values())
-    assert [name for name, one in given.items() if one in kept] == left
-    assert names["own_callbacks"](None) == []
+@pytest.mark.parametrize(
+    ("imported", "made"),
+    [
+        ("import mlflow", "mlflow.keras.MlflowCallback()"),
+        ("from mlflow.tensorflow import MlflowCallback", "MlflowCallback()"),
+        ("from neptune.integrations.tensorflow_keras import NeptuneCallback", "NeptuneCallback(run=run)"),
+        ("from neptune_tensorflow_keras import NeptuneCallback", "NeptuneCallback(run=run)"),
+        ("from wandb.integration.keras import WandbMetricsLogger", "WandbMetricsLogger()"),
+        ("from wandb.keras import WandbModelCheckpoint", "WandbModelCheckpoint('m.keras')"),
+        ("import comet_ml", "comet_ml.Experiment().get_callback('keras')"),
+        ("import tensorflow_addons as tfa", "tfa.callbacks.TQDMProgressBar()"),
+        ("from tqdm.keras import TqdmCallback", "TqdmCallback(verbose=1)"),
+        ("from livelossplot import PlotLossesKeras", "PlotLossesKeras()"),
+        ("from livelossplot.inputs.keras import PlotLossesCallback", "PlotLossesCallback()"),
+        ("from livelossplot.inputs.tf_keras import PlotLossesCallback", "PlotLossesCallback()"),
+        ("import tensorflow_docs as tfdocs\nimport tensorflow_docs.modeling", "tfdocs.modeling.EpochDots()"),
+        ("from dvclive.keras import DVCLiveCallback", "DVCLiveCallback()"),
+    ],
+)
+def test_those_that_tell_of_a_run_stay_on_rank_0_without_a_question(imported: str, made: str) -> None:
+    plan = plan_of(f"{imported}\n{HEAD}model.fit(x, y, callbacks=[{made}])\n")
+    assert f"*([{made}] if hvd.rank() == 0 else [])" in plan.text
+    assert doubts(plan, "K3") == []
+
+
+@pytest.mark.parametrize(
+    "made", ["tracker.Experiment().get_callback('keras')", "comet_ml.Experiment().get_optimizer()"]
+)
+def test_what_other_methods_make_is_asked_about(made: str) -> None:
+    plan = plan_of(f"import comet_ml, tracker\n{HEAD}model.fit(x, y, callbacks=[{made}])\n")
+    assert any(UNSEEN in doubt for doubt in doubts(plan, "K3"))
+
+
+@pytest.mark.parametrize(
+    "steering",
+    ["self.model.stop_training = True", "self.model.optimizer.learning_rate.assign(0.1)", "self.slower()"],
+)
+def test_a_checkpoint_that_steers_too_is_refused_with_what_to_do(steering: str) -> None:
+    refused(
+        HEAD
+        + "class Mine(c.ModelCheckpoint):\n"
+        + "    def on_epoch_end(self, epoch, logs=None):\n"
+        + "        super().on_epoch_end(epoch, logs)\n"
+        + f"        if epoch > 3:\n            {steering}\n"
+        + "    def slower(self):\n        self.model.optimizer.learning_rate = 0.01\n"
+        + "model.fit(x, y, callbacks=[Mine('m.keras')])\n",
+        "HVD006",
+        "make two callbacks of it",
+    )

@@ -7,7 +7,7 @@ question.
 
 from __future__ import annotations
 
-from .callbacks import Role, callback_role, is_callback
+from .callbacks import Role, callback_made_by_method, callback_role, is_callback
 from .classes import TensorFlowClass, TensorFlowFunction, cls, function, is_a, method
 from .effects import (
     download_path_parameter,
@@ -40,6 +40,7 @@ __all__ = [
     "ScheduleParameters",
     "TensorFlowClass",
     "TensorFlowFunction",
+    "callback_made_by_method",
     "callback_role",
     "canonical",
     "cls",

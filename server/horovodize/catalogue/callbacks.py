@@ -55,27 +55,44 @@ _HOROVOD: dict[str, Role] = {
 }
 
 _OTHERS: dict[str, Role] = {
+    "aim.keras.AimCallback": WRITES,
+    "aim.tensorflow.AimCallback": WRITES,
+    "dvclive.keras.DVCLiveCallback": WRITES,
+    "dvclive.keras.DvcLiveCallback": WRITES,
+    "huggingface_hub.PushToHubCallback": WRITES,
+    "jovian.callbacks.keras.JovianKerasCallback": WRITES,
+    "keras_tqdm.TQDMCallback": WRITES,
+    "keras_tqdm.TQDMNotebookCallback": WRITES,
+    "neptunecontrib.monitoring.keras.NeptuneMonitor": WRITES,
     "tqdm.keras.TqdmCallback": WRITES,
     "tensorflow_addons.callbacks.TQDMProgressBar": WRITES,
+    "tensorflow_addons.callbacks.tqdm_progress_bar.TQDMProgressBar": WRITES,
     "tensorflow_addons.callbacks.AverageModelCheckpoint": WRITES,
     "tensorflow_addons.callbacks.TimeStopping": STEERS,
+    "tensorflow_docs.modeling.EpochDots": WRITES,
     "tensorflow_model_optimization.sparsity.keras.UpdatePruningStep": STEERS,
     "tensorflow_model_optimization.sparsity.keras.PruningSummaries": WRITES,
     "transformers.KerasMetricCallback": NEUTRAL,
     "transformers.keras_callbacks.KerasMetricCallback": NEUTRAL,
     "transformers.PushToHubCallback": WRITES,
     "transformers.keras_callbacks.PushToHubCallback": WRITES,
-    "wandb.keras.WandbCallback": WRITES,
-    "wandb.keras.WandbMetricsLogger": WRITES,
-    "wandb.keras.WandbModelCheckpoint": WRITES,
-    "wandb.integration.keras.WandbCallback": WRITES,
-    "wandb.integration.keras.WandbMetricsLogger": WRITES,
-    "wandb.integration.keras.WandbModelCheckpoint": WRITES,
-    "livelossplot.PlotLossesKeras": WRITES,
-    "livelossplot.PlotLossesKerasTF": WRITES,
-    "livelossplot.keras.PlotLossesCallback": WRITES,
     "tensorboard.plugins.hparams.api.KerasCallback": WRITES,
+    "tensorboard.plugins.hparams.keras.KerasCallback": WRITES,
 }
+
+# Packages that tell of a run, by the beginnings of the names that they are imported from: callbacks of these names write.
+_TELLING: dict[str, tuple[str, ...]] = {
+    "comet_ml.": ("CometKerasCallback", "CometTensorflowKerasCallback"),
+    "livelossplot.": ("PlotLossesCallback", "PlotLossesKeras", "PlotLossesKerasTF"),
+    "mlflow.": ("MlflowCallback", "MLflowCallback", "MlflowModelCheckpointCallback"),
+    "neptune.": ("NeptuneCallback",),
+    "neptune_tensorflow_keras.": ("NeptuneCallback",),
+    "swanlab.": ("SwanLabCallback", "SwanLabLogger"),
+    "wandb.": ("WandbCallback", "WandbEvalCallback", "WandbMetricsLogger", "WandbModelCheckpoint"),
+}
+
+# What makes such a callback of a run, as its method: `Experiment(…).get_callback("keras")`
+_MADE_BY_METHODS: dict[str, tuple[str, ...]] = {"comet_ml.": ("get_callback", "get_keras_callback")}
 
 _PREFIX = "tensorflow.keras.callbacks."
 
@@ -92,16 +109,30 @@ def callback_role(name: str) -> Role:
     name = canonical(name)
     if name.startswith("horovod."):
         return _HOROVOD.get(name.rpartition(".")[2], UNKNOWN)
-    if name in _OTHERS:
-        return _OTHERS[name]
+    if _is_of_others(name):
+        return _OTHERS.get(name, WRITES)
     if name.startswith(_PREFIX):
         return _KERAS.get(name.removeprefix(_PREFIX), UNKNOWN)
     return UNKNOWN
 
 
+def callback_made_by_method(name: str, method: str) -> Role:
+    """What a callback does that a method of an object makes, whose class is called ``name``."""
+    methods = next((m for start, m in _MADE_BY_METHODS.items() if name.startswith(start)), ())
+    return WRITES if method in methods else UNKNOWN
+
+
+def _is_of_others(name: str) -> bool:
+    """Whether this is a callback class of a package that is known, by whatever module of it."""
+    last = name.rpartition(".")[2]
+    return name in _OTHERS or any(
+        name.startswith(start) and last in names for start, names in _TELLING.items()
+    )
+
+
 def is_callback(name: str) -> bool:
     """Whether ``name`` is a callback class: Keras', Horovod's or a known package's."""
-    if canonical(name) in _OTHERS:
+    if _is_of_others(canonical(name)):
         return True
     found = cls(name)
     return found is not None and _PREFIX + "Callback" in (found.name, *found.ancestors)

@@ -15,7 +15,8 @@ than by `w.assign_sub(rate * gradient)` (or a momentum of gradients), or beside 
 TensorFlow 2 whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a
 `Supervisor`, `slim.learning.train`, `create_train_op` and `optimize_loss`; on optimizers that leave the steps to SciPy
 (`ScipyOptimizerInterface`); on functions of Keras' backend that take steps (`K.function(…, updates=…)`); on Keras
-Tuner's `search`; on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where
+Tuner's `search`, and on searches that are handed a function which trains (Optuna, Hyperopt, skopt, bayes_opt, Ray Tune, Talos,
+`wandb.agent`); on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where
 the script makes Keras run on JAX or PyTorch. Averages and counters that are assigned are no violation.
 
 ## Quick fix
@@ -109,6 +110,20 @@ search.fit(x, y, epochs=5)  # HVD202
 ```
 
 ```python
+import optuna
+import tensorflow as tf
+
+
+def objective(trial):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(tf.keras.optimizers.SGD(trial.suggest_float("rate", 1e-4, 1e-1)), "mse")
+    return model.fit(x, y, epochs=5).history["loss"][-1]
+
+
+optuna.create_study().optimize(objective, n_trials=20)  # HVD202
+```
+
+```python
 import tensorflow as tf
 import tensorflow_decision_forests as tfdf
 
@@ -162,6 +177,21 @@ for x, y in batches:
 ```
 
 ## Near misses
+```python
+import optuna
+import tensorflow as tf
+
+
+def of_trees(trial):
+    return score_of_trees(trial.suggest_int("depth", 1, 9))
+
+
+print(optuna.create_study().optimize(of_trees, n_trials=20))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+```
+
 ```python
 import horovod.tensorflow as hvd
 import tensorflow as tf
@@ -244,6 +274,7 @@ from horovodize import catalogue
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.unsupported_graph import find_in_graphs
+from horovodize.restrictions.unsupported_searches import find_searches
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 
@@ -276,7 +307,8 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _no_tape(context)
     if context.trains:
         yield from _several_gpus(context)
-        yield from _tuners(context)
+        for node, why in find_searches(context):
+            yield RESTRICTION.at(context, node, why)
         yield from _forests(context)
 
 
@@ -344,24 +376,6 @@ def _backends(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
 
 def _is_backend(key: ast.expr) -> bool:
     return isinstance(key, ast.Constant) and key.value == "KERAS_BACKEND"
-
-
-# A method that searches, and the packages whose objects search by it.
-_SEARCHING = {"search": ("keras_tuner.", "kerastuner."), "fit": ("autokeras.",)}
-
-
-def _tuners(context: Context) -> Iterator[Violation]:
-    """Searches for hyperparameters or networks (Keras Tuner, AutoKeras): each rank would try others."""
-    for call in context.sites.method_calls(*_SEARCHING):
-        assert isinstance(call.func, ast.Attribute)
-        made = {context.names.of(c.func) or "" for c in context.values.calls(call.func.value)}
-        if any(name.startswith(_SEARCHING[call.func.attr]) for name in made):
-            yield RESTRICTION.at(
-                context,
-                call,
-                "each rank would try other hyperparameters here, and the models of the ranks would not fit together; search in "
-                "one process, and distribute the training with what it finds",
-            )
 
 
 def _other_framework(context: Context) -> Iterator[Violation]:

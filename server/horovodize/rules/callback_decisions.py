@@ -63,7 +63,7 @@ def _ways(draft: Draft, function: _Callable, callers: tuple[_Callable, ...] = ()
     for node in ast.walk(function):
         if next((a for a in draft.syntax.ancestors(node) if isinstance(a, CALLABLES)), None) is not function:
             continue
-        if _steers(draft, node):
+        if steers(draft, node):
             yield [(function, node)]
         elif isinstance(node, ast.Call) and len(callers) < _DEEP:
             callee = draft.values.callee(node)
@@ -97,7 +97,7 @@ def tests_around(draft: Draft, node: ast.AST) -> list[ast.expr]:
     return found
 
 
-def _steers(draft: Draft, node: ast.AST) -> bool:
+def steers(draft: Draft, node: ast.AST) -> bool:
     """`self.model.stop_training = True`, `self.model.optimizer.lr = …`, `K.set_value(self.model.optimizer.lr, …)`"""
     if isinstance(node, ast.Assign):
         if isinstance(node.value, ast.Constant) and not node.value.value:

@@ -89,6 +89,8 @@ def role_of(draft: Draft, node: ast.AST) -> str:
     callee = draft.values.callee(node)
     if isinstance(callee, ast.ClassDef):
         roles = {catalogue.hook_role(base) for base in draft.values.ancestors(callee)}
+        if unseen_hooks.inherits(draft, callee, catalogue.hook_role):
+            return "unknown"
         return "writes" if "writes" in roles and not _stops(draft, callee) else "own"
     return "unknown"
 

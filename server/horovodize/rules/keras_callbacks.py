@@ -43,6 +43,7 @@ from horovodize.rules import (
     drawn_weights,
     first_answers,
     inherited_decisions,
+    keras_optimizer,
     layer_state,
     statistics,
     unseen_callbacks,
@@ -59,6 +60,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.stops_together import stop_together
 from horovodize.rules.untrained_nets import broadcast_untrained
 from horovodize.source import Edit
+from horovodize.summary.keras_fits import package_of_class
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, argument, arguments, says_none
 from horovodize.summary.unpacking import handed_on, unpacks
@@ -75,6 +77,10 @@ _BEST_OF_RANK_0 = (
     "which checkpoint is the best is decided here between the ends of epochs, by what rank 0's own batches gave: metrics are "
     "averaged over the ranks when an epoch ends; without `save_freq` it is decided then"
 )
+_BOTH = (
+    "this callback writes files, which only rank 0 must, and sets rates or ends training, which all ranks must: make two "
+    "callbacks of it"
+)
 _MAY_PASS = "`**` may pass callbacks, and then this call fails, or rows and steps, which stay whole: pass them by name"
 _HOROVOD = (
     f"{KERAS}.callbacks.BroadcastGlobalVariablesCallback(0)",
@@ -82,9 +88,11 @@ _HOROVOD = (
 )
 _LINE = 120  # columns; a longer list has a line for each callback
 _POSITION = {"fit": 5, "fit_generator": 4}
-_OF_OLD_KERAS = {
-    "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy", "generator",
-    "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict",
+_OF_KERAS_1 = {
+    "nb_epoch", "samples_per_epoch", "nb_val_samples", "nb_worker", "max_q_size", "pickle_safe", "show_accuracy"
+}  # fmt: skip
+_OF_OLD_KERAS = _OF_KERAS_1 | {
+    "generator", "validation_freq", "max_queue_size", "workers", "use_multiprocessing", "reset_metrics", "return_dict"
 }  # fmt: skip
 _PLAIN = frozenset(
     "batch_size epochs shuffle verbose class_weight validation_data validation_split validation_freq".split()
@@ -96,7 +104,7 @@ _LAMBDA = "tensorflow.keras.callbacks.LambdaCallback"
 
 def apply(draft: Draft) -> None:
     for fit in draft.sites.fits:
-        foreign = _foreign_keyword(fit)
+        foreign = _foreign_keyword(draft, fit)
         if foreign is not None:
             draft.refuse(
                 "HVD006",
@@ -131,11 +139,17 @@ def _called_by_loops(draft: Draft) -> list[ast.expr]:
     return [given for call in made if (given := argument(call, "callbacks", 0)) is not None]
 
 
-def _foreign_keyword(fit: Fit) -> str | None:
-    """A keyword that no Keras has for this method."""
+def _foreign_keyword(draft: Draft, fit: Fit) -> str | None:
+    """A keyword that no Keras has for this method; of another package's class, none but today's (`nb_epoch` of deepchem)."""
     known = catalogue.method("tensorflow.keras.Model", fit.method)
-    parameters = {*(known.parameters if known else ()), *_OF_OLD_KERAS}
+    old = _OF_OLD_KERAS - _OF_KERAS_1 if _is_of_another_package(draft, fit) else _OF_OLD_KERAS
+    parameters = {*(known.parameters if known else ()), *old}
     return next((k.arg for k in fit.call.keywords if k.arg is not None and k.arg not in parameters), None)
+
+
+def _is_of_another_package(draft: Draft, fit: Fit) -> bool:
+    is_made_there = package_of_class(draft.module, fit.model) is not None
+    return is_made_there and not keras_optimizer.is_compiled_here(draft, fit)
 
 
 def _callbacks(draft: Draft, fit: Fit) -> None:
@@ -254,6 +268,8 @@ def _place(draft: Draft, element: ast.expr) -> None:
         if any(_chooses_by_batches(o.node) for o in draft.values.origins(element)):
             draft.note("K3", element, _BEST_OF_RANK_0)
         return
+    elif "both" in roles:
+        draft.refuse("HVD006", element, _BOTH)
     elif "writes" in roles:
         draft.note(
             "K3", element, "some of these callbacks write files: every rank will; give those on their own"
@@ -305,15 +321,32 @@ def _role(draft: Draft, node: ast.AST) -> str:
     if name is not None:
         if name == _LAMBDA:
             return _lambda_role(draft, node)
-        role = catalogue.callback_role(name)
-        if role != "unknown":
-            return role
-        return "unknown"
+        return catalogue.callback_role(name)
     callee = draft.values.callee(node)
     if isinstance(callee, ast.ClassDef):
-        roles = {catalogue.callback_role(base) for base in draft.values.ancestors(callee)}
-        return "writes" if "writes" in roles else "own"
-    return "unknown"
+        return _own_role(draft, callee)
+    return _role_by_method(draft, node)
+
+
+def _own_role(draft: Draft, cls: ast.ClassDef) -> str:
+    """Of a class of the program: what it has of those that it is derived from counts, too."""
+    if unseen_hooks.inherits(draft, cls, catalogue.callback_role):
+        return "unknown"
+    roles = {catalogue.callback_role(base) for base in draft.values.ancestors(cls)}
+    if "writes" not in roles:
+        return "own"
+    family = draft.values.family(cls)
+    is_steering = any(callback_decisions.steers(draft, n) for member in family for n in ast.walk(member))
+    return "both" if is_steering else "writes"
+
+
+def _role_by_method(draft: Draft, made: ast.Call) -> str:
+    """Of one that a method of an object makes: `Experiment().get_callback("keras")`."""
+    if not isinstance(made.func, ast.Attribute):
+        return "unknown"
+    of = [draft.names.of(c.func) or "" for c in draft.values.calls(made.func.value)]
+    roles = {catalogue.callback_made_by_method(name, made.func.attr) for name in of}
+    return roles.pop() if len(roles) == 1 else "unknown"
 
 
 def _lambda_role(draft: Draft, call: ast.Call) -> str:

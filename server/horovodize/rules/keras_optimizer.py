@@ -45,6 +45,7 @@ from horovodize.rules.rule import Rule
 from horovodize.rules.serializable import make_serializable
 from horovodize.source import Edit
 from horovodize.source.project import ProjectDocument
+from horovodize.summary.keras_fits import package_of_class
 from horovodize.summary.site_kinds import Compile, Fit
 from horovodize.summary.syntax import FUNCTIONS, position
 from horovodize.summary.unpacking import unpacks
@@ -284,7 +285,10 @@ def _may_run_again(draft: Draft, fit: Fit) -> bool:
 
 def _compiled(draft: Draft, fit: Fit) -> str:
     """Where the model of a fit is compiled, whose optimizer isn't seen."""
-    return "with what `**` gives" if _is_unpacked(draft, fit) else "in another file"
+    if _is_unpacked(draft, fit):
+        return "with what `**` gives"
+    package = package_of_class(draft.module, fit.model)
+    return f"by `{package}`, if its `fit` is Keras'" if package is not None else "in another file"
 
 
 def _is_unpacked(draft: Draft, fit: Fit) -> bool:

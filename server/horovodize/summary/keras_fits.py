@@ -25,6 +25,25 @@ _NOT_A_MODEL = re.compile(
 _MODEL_MAKERS = {"Model", "Sequential", "Functional", "load_model", "multi_gpu_model", "clone_model", "model_from_json",
                  "model_from_yaml", "model_from_config"}  # fmt: skip
 
+_KERAS = ("tensorflow", "keras", "tf_keras", "builtins")
+
+
+def package_of_class(m: Module, model: ast.expr) -> str | None:
+    """The package, other than Keras', of the class that a model is of, or is derived from: `deepchem`. None
+    where that isn't seen, and for classes that Keras' `Model` is a base of."""
+    for made in m.values.calls(model):
+        cls = m.values.callee(made)
+        if _MODEL in m.values.made_by(made):
+            continue
+        classes = [made.func]
+        if isinstance(cls, ast.ClassDef):
+            classes = [base for member in m.values.family(cls) for base in member.bases]
+        for written in classes:
+            package = (m.names.of(written) or "").split(".", maxsplit=1)[0]
+            if package and package not in _KERAS and m.names.last(written)[:1].isupper():
+                return package
+    return None
+
 
 def fits_keras(m: Module, call: ast.Call, compiled: Sequence[ast.expr]) -> bool | None:
     """Whether a `fit`'s receiver is a Keras model; None: it is one of `tf.contrib.learn`'s estimators.

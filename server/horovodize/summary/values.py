@@ -282,13 +282,13 @@ class Values:
         found, todo = {cls}, [cls]
         while todo:
             for base in todo.pop().bases:
-                inner = self._base_class(base)
+                inner = self.base_class(base)
                 if inner is not None and inner not in found:
                     found.add(inner)
                     todo.append(inner)
         return found
 
-    def _base_class(self, base: ast.expr) -> ast.ClassDef | None:
+    def base_class(self, base: ast.expr) -> ast.ClassDef | None:
         """The class of this module that a base names."""
         if self.names.of(base) is not None:
             return None
