@@ -1095,3 +1095,26 @@ def test_batches_that_are_taken_behind_the_division_are_a_ranks() -> None:
         + "for epoch in range(9):\n    for x in train:\n        step(x, x)\n"
     ).text
     assert ".take(1000 // hvd.size())" in text
+
+
+@pytest.mark.parametrize("fit", ["fit(Pairs(rows), epochs=3)", "fit_generator(Pairs(rows), epochs=3)"])
+def test_what_another_package_gives_stays_whole_with_its_rate(fit: str) -> None:
+    """Without a number of steps each rank takes all of its batches: no rate may grow by that."""
+    plan = plan_of(
+        TF + "from pairs import Pairs\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        f"model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\nmodel.{fit}\n"
+    )
+    assert "SGD(0.1))" in plan.text
+    assert any("every rank trains on all of it" in n.message for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    "fit", ["fit_generator(Pairs(rows), 8)", "fit_generator(Pairs(rows), steps_per_epoch=8)"]
+)
+def test_what_another_package_gives_for_a_number_of_steps_is_divided(fit: str) -> None:
+    plan = plan_of(
+        TF + "from pairs import Pairs\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        f"model.compile(tf.keras.optimizers.SGD(0.1), 'mse')\nmodel.{fit}\n"
+    )
+    assert "SGD(0.1 * hvd.size())" in plan.text
+    assert "8 // hvd.size()" in plan.text

@@ -36,4 +36,4 @@ def test_old_keras_is_still_distributed(made: str) -> None:
 
 def test_the_question_says_whose_class_it_is() -> None:
     plan = plan_of(f"{HEAD}import nets\nmodel = nets.Classifier(3)\nmodel.fit(x, y, epochs=20)\n")
-    assert any("compiled by `nets`, if its `fit` is Keras'" in c.doubt for c in plan.to_confirm)
+    assert any("that the `fit` of this class of `nets` is Keras' own" in c.doubt for c in plan.to_confirm)

@@ -171,3 +171,52 @@ def test_weights_that_are_moved_once_an_epoch_are_left() -> None:
     text = ROWS + "for epoch in range(3):\n" + "".join(f"    {line}\n" for line in LOOP.splitlines())
     after = "    for v in model.trainable_variables:\n        v.assign_add(v * 0.01)\n"
     assert not changes(plan_of(text + after), "G5")
+
+
+FITTED = (
+    TF + "import tensorflow_addons as tfa\nfrom m import settings\n"
+    "model, wd = tf.keras.Sequential([tf.keras.layers.Dense(1)]), 1e-4\n{before}model.compile({made}, 'mse')\nmodel.fit(x, y)\n"
+)
+
+
+def fitted(made: str, before: str = "") -> str:
+    return plan_of(FITTED.format(made=made, before=before)).text
+
+
+@pytest.mark.parametrize(
+    ("before", "made", "after"),
+    [
+        ("", "tfa.optimizers.AdamW(weight_decay=1e-4, learning_rate=0.01)", "weight_decay=(1 - (1 - 1e-4) ** hvd.size())"),
+        ("", "tfa.optimizers.SGDW(wd, 0.1)", "SGDW((1 - (1 - wd) ** hvd.size()), 0.1 * hvd.size())"),
+        ("Own = tfa.optimizers.extend_with_decoupled_weight_decay(tf.keras.optimizers.Adam)\n", "Own(weight_decay=1e-4)",
+         "weight_decay=(1 - (1 - 1e-4) ** hvd.size())"),
+        # near misses: by the rate; none; a schedule, whose values are multiplied
+        ("", "tf.keras.optimizers.AdamW(0.01, weight_decay=1e-4)", "weight_decay=1e-4)"),
+        ("", "tfa.optimizers.LAMB(0.01, weight_decay=1e-4)", "weight_decay=1e-4)"),
+        ("", "tfa.optimizers.AdamW(weight_decay=0, learning_rate=0.01)", "weight_decay=0,"),
+        ("s = tf.keras.optimizers.schedules.ExponentialDecay(1e-4, 1000, 0.9)\n",
+         "tfa.optimizers.AdamW(weight_decay=s, learning_rate=0.01)", "weight_decay=s,"),
+    ],
+)  # fmt: skip
+def test_what_an_optimizer_takes_away_whatever_its_rate(before: str, made: str, after: str) -> None:
+    """The add-ons' AdamW: `w -= weight_decay * w` in each step, in size() times fewer."""
+    assert after in fitted(made, before)
+
+
+def test_a_course_of_what_an_optimizer_takes_away_is_asked_about() -> None:
+    made = "tfa.optimizers.AdamW(weight_decay=lambda: settings.decay(), learning_rate=0.01)"
+    plan = plan_of(FITTED.format(made=made, before=""))
+    assert ["take size() times as much" in c.doubt for c in changes(plan, "G5") if not c.sure] == [True]
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        ("tfa.optimizers.SWA('sgd')", "average_period=max(1, 10 // hvd.size())"),
+        ("tfa.optimizers.Lookahead(tf.keras.optimizers.Adam(0.01))", "sync_period=max(1, 6 // hvd.size())"),
+        ("tfa.optimizers.Lookahead(tf.keras.optimizers.Adam(0.01), 8)", ", max(1, 8 // hvd.size()))"),
+        ("tfa.optimizers.RectifiedAdam(0.01, total_steps=500, min_lr=1e-5)", "min_lr=1e-5 * hvd.size()"),
+    ],
+)
+def test_steps_of_the_add_ons_optimizers(made: str, after: str) -> None:
+    assert after in fitted(made)

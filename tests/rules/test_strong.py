@@ -615,3 +615,34 @@ def target(x):
     text = plan_of(source.replace("def target(x):\n    return tf.cos(x)\n", residual)).text
     assert "    step(share_rows(points))\n" in text
     assert text.count("share_rows(") == 2
+
+
+CURVE = """\
+import numpy as np
+import tensorflow as tf
+rounds = np.random.RandomState(0).rand(8, 5)
+x = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+measured = {}
+mse = tf.keras.losses.MeanSquaredError()
+a, b = tf.Variable(0.1), tf.Variable(0.2)
+for step in range(50):
+    with tf.GradientTape() as tape:
+        loss = mse(measured, a * x ** b)
+    gradients = tape.gradient(loss, [a, b])
+    a.assign_sub(0.01 * gradients[0])
+    b.assign_sub(0.01 * gradients[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("measured", "divided"),
+    [
+        ("[np.mean(r) for r in rounds]", "share_rows(measured)"),
+        ("[float(r[0]) * 2 for r in rounds]", "share_rows(measured)"),
+        ("[r[:1] for r in rounds]", "[share_rows(part) for part in measured]"),
+        ("[np.mean(r, axis=0) for r in rounds]", "[share_rows(part) for part in measured]"),
+    ],
+)
+def test_a_list_of_numbers_is_rows_and_no_list_of_arrays(measured: str, divided: str) -> None:
+    """Its first number has no rows to be divided: the program ended there."""
+    assert f"loss = mse({divided}, " in plan_of(CURVE.format(measured)).text

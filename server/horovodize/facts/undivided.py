@@ -15,7 +15,7 @@ from horovodize.summary.once import once
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.sites import Sites
 from horovodize.summary.sparse_inputs import takes_sparse
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import FUNCTIONS
 
 _SPARSE = (
     "tensorflow.sparse.",
@@ -79,12 +79,7 @@ class Undivided:
 
     def is_unseen(self, fed: FitFeed) -> bool:
         """Whether it can't be seen what a `fit` trains on, nor is it told a number of steps that could be divided."""
-        return (
-            fed.kind is Kind.UNKNOWN
-            and fed.y is None
-            and argument(fed.fit.call, "steps_per_epoch") is None
-            and fed.fit.method != "fit_generator"
-        )
+        return fed.kind is Kind.UNKNOWN and fed.y is None and fed.fit.steps is None
 
     def is_loop(self, driver: Driver) -> bool:
         """The same of a loop over steps."""

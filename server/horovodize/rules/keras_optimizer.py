@@ -272,7 +272,8 @@ def _wrap_compiled_elsewhere(draft: Draft, fit: Fit) -> None:
         _WRAP,
         _WHY,
         [draft.before(statement, draft.lines_of(*lines, comment="Horovod: this model comes compiled."))],
-        doubt=f"the model is compiled {_compiled(draft, fit)}: check that its rate is a number, and not scaled there",
+        doubt=f"the model is compiled {_compiled(draft, fit)}: check that its rate is a number, and not scaled there"
+        + _whose(draft, fit),
     )
 
 
@@ -285,10 +286,13 @@ def _may_run_again(draft: Draft, fit: Fit) -> bool:
 
 def _compiled(draft: Draft, fit: Fit) -> str:
     """Where the model of a fit is compiled, whose optimizer isn't seen."""
-    if _is_unpacked(draft, fit):
-        return "with what `**` gives"
+    return "with what `**` gives" if _is_unpacked(draft, fit) else "in another file"
+
+
+def _whose(draft: Draft, fit: Fit) -> str:
+    """What else to check of a model whose class is of another package."""
     package = package_of_class(draft.module, fit.model)
-    return f"by `{package}`, if its `fit` is Keras'" if package is not None else "in another file"
+    return f", and that the `fit` of this class of `{package}` is Keras' own" if package is not None else ""
 
 
 def _is_unpacked(draft: Draft, fit: Fit) -> bool:

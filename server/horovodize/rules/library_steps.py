@@ -1,13 +1,16 @@
-"""Steps that callbacks, hooks and configurations of TensorFlow count by themselves: part of G5.
+"""Steps that callbacks, hooks, optimizers and configurations of TensorFlow count by themselves: part of G5.
 
-`ModelCheckpoint(save_freq=1000)` → `ModelCheckpoint(save_freq=max(1, 1000 // hvd.size()))`"""
+`ModelCheckpoint(save_freq=1000)` → `ModelCheckpoint(save_freq=max(1, 1000 // hvd.size()))`
+
+What an optimizer takes from the weights in each step, whatever its rate, is another thing of the step:
+`tfa.optimizers.AdamW(weight_decay=1e-4)` (`shrunk_weights`)."""
 
 from __future__ import annotations
 
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, thresholds
+from horovodize.rules import counted, shrunk_weights, thresholds
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.summary.estimators import RUN_CONFIG
 from horovodize.summary.syntax import argument
@@ -26,15 +29,15 @@ def divide(draft: Draft, call: ast.Call, name: str) -> None:
         known_library = name.startswith(("tensorflow.", "tensorflow_addons."))
         parameters = _PARAMETERS.get(name.rsplit(".", 1)[-1], ()) if known_library else ()
     of_fit = prunes or name.startswith("tensorflow.keras.")
-    if not parameters or (
-        of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits)
-    ):
+    of_fit = of_fit or name.startswith(_ADD_ONS)
+    if of_fit and not all(counted.is_fit_divided(draft, f) for f in draft.facts.feeding.fits):
         return
+    shrunk_weights.by_optimizer(draft, call, name)
     for parameter, index in parameters:
         steps = argument(call, parameter, index)
         known = draft.facts.feeding.kinds.constant(steps) if steps is not None else None
-        if steps is None and parameter == _PRUNED_EVERY:
-            _write_out(draft, call)
+        if steps is None and (name.rsplit(".", 1)[-1], parameter) in _DEFAULTS:
+            _write_out(draft, call, parameter, _DEFAULTS[name.rsplit(".", 1)[-1], parameter])
         if (
             steps is None
             or (isinstance(steps, ast.Constant) and known is None)
@@ -54,11 +57,11 @@ def divide(draft: Draft, call: ast.Call, name: str) -> None:
         )
 
 
-def _write_out(draft: Draft, call: ast.Call) -> None:
-    """The number of steps after which weights are pruned again, where it is the default."""
+def _write_out(draft: Draft, call: ast.Call, parameter: str, default: int) -> None:
+    """A number of steps after which something happens again, where it is the default."""
     if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
         return
-    edit = draft.add_argument(call, f"{_PRUNED_EVERY}=max(1, {_PRUNED_BY_DEFAULT} // {SIZE})")
+    edit = draft.add_argument(call, f"{parameter}=max(1, {default} // {SIZE})")
     draft.change("G5", call, thresholds.WHAT, thresholds.WHY, [edit], decision=Decision.DIVIDED)
 
 
@@ -85,7 +88,13 @@ _AVERAGED = (("start_averaging", 1), ("average_period", 2))
 
 # TensorFlow Model Optimization's schedules go by the optimizer's steps.
 _PRUNING = "tensorflow_model_optimization.sparsity.keras."
-_PRUNED_EVERY, _PRUNED_BY_DEFAULT = "frequency", 100
+_ADD_ONS = "tensorflow_addons."
+_DEFAULTS = {
+    ("ConstantSparsity", "frequency"): 100,
+    ("PolynomialDecay", "frequency"): 100,
+    ("SWA", "average_period"): 10,
+    ("Lookahead", "sync_period"): 6,
+}
 _OF_PRUNING: dict[str, tuple[tuple[str, int | None], ...]] = {
     "ConstantSparsity": (("begin_step", 1), ("end_step", 2), ("frequency", 3)),
     "PolynomialDecay": (("begin_step", 2), ("end_step", 3), ("frequency", 5)),
@@ -108,6 +117,7 @@ _PARAMETERS: dict[str, tuple[tuple[str, int | None], ...]] = {
         ("log_step_count_steps", None),
     ),
     "SWA": _AVERAGED,
+    "Lookahead": (("sync_period", 1),),
     "RectifiedAdam": (("total_steps", None),),
     "ScheduleFreeAdamW": (("warmup_steps", 4),),
     "RunConfig": (

@@ -174,7 +174,10 @@ def _is_a_variable(draft: Draft, step: ast.expr) -> bool:
 
 def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:
     """Keras' older optimizers take `decay`: a step's rate is `rate / (1 + decay * steps)`. Of size() times fewer steps each
-    has to count size() times."""
+    has to count size() times. The add-ons' `RectifiedAdam` goes down to a `min_lr`."""
+    lowest = argument(call, "min_lr") if name == _RECTIFIED else None
+    if lowest is not None and not _is_none(lowest) and draft.growth and draft.decide(lowest, Scaled("C4")):
+        draft.change("C4", lowest, _LOWEST, _WHY_LOWEST, draft.times(lowest, draft.growth))
     decay = argument(call, "decay") if name.startswith("tensorflow.keras.") else None
     if decay is None or not draft.divided:
         return
@@ -182,6 +185,11 @@ def scale_decay(draft: Draft, call: ast.Call, name: str) -> None:
         return
     if draft.decide(decay, Counted("C4")):
         draft.change("C4", decay, "Let the rate decay as before", _WHY_DECAY, draft.times(decay))
+
+
+_RECTIFIED = "tensorflow_addons.optimizers.RectifiedAdam"
+_LOWEST = "Multiply the lowest rate by the number of ranks"
+_WHY_LOWEST = "It is a rate like the one that goes down to it."
 
 
 def _positions(name: str) -> dict[str, int]:

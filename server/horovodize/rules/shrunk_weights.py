@@ -5,7 +5,8 @@
 
 becomes `v.assign(v * 0.999 ** hvd.size())`: a step of a rank stands for size() steps of one process. So it is in a callback
 that `fit` calls with each batch, of lists of weights, `model.set_weights([w * 0.999 for w in model.get_weights()])`, and of
-what is taken away, `v.assign_sub(0.001 * v)`. A factor that changes is asked about, and so is anything else that each step
+what is taken away, `v.assign_sub(0.001 * v)`, and of what an optimizer takes away that doesn't go by its rate,
+`tfa.optimizers.AdamW(weight_decay=1e-4)`. A factor that changes is asked about, and so is anything else that each step
 adds to weights: noise, a penalty by their signs.
 """
 
@@ -22,6 +23,7 @@ from horovodize.rules.drawn_weights import given_to_weights
 from horovodize.rules.mixtures import is_sum
 from horovodize.rules.number_settings import Setting
 from horovodize.source import Edit
+from horovodize.summary.syntax import CALLABLES, argument
 from horovodize.summary.undone_steps import base
 
 _SHRINKS = "Let weights shrink as much for the rows that are seen"
@@ -36,6 +38,47 @@ _AS_FAR = (
     "each step moves these weights by hand, too, and a rank takes size() times fewer steps: move them as far as size() steps "
     "do (noise by the square root of that)"
 )
+
+
+_SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
+_DECAYING = tuple(f"tensorflow_addons.optimizers.{name}" for name in ("AdamW", "SGDW"))
+_DECAYING_IN_GRAPHS = ("tensorflow.contrib.opt.AdamWOptimizer", "tensorflow.contrib.opt.MomentumWOptimizer")
+_EXTENDING = ("extend_with_decoupled_weight_decay", "extend_with_weight_decay")
+_EXTENSION = "DecoupledWeightDecayExtension"
+_BY_COURSE = (
+    "each step takes this part of the weights away, whatever the rate, and a rank takes size() times fewer steps: take size() "
+    "times as much"
+)
+
+
+def by_optimizer(draft: Draft, call: ast.Call, name: str) -> None:
+    """Lets an optimizer that is made take as much from the weights for the rows that are seen. Keras' own `weight_decay` goes
+    by the rate, which is multiplied. name: what is called, fully qualified"""
+    if name not in (*_DECAYING, *_DECAYING_IN_GRAPHS) and not _is_extended(draft, call):
+        return
+    lost = argument(call, "weight_decay", 0)
+    if lost is None or (isinstance(lost, ast.Constant) and not lost.value):
+        return
+    nodes = [o.node for o in draft.values.origins(lost)]
+    made = [draft.values.made_by(n) for n in nodes if isinstance(n, ast.Call)]
+    if len(made) == len(nodes) and all(_SCHEDULE in names for names in made):
+        return  # multiplied as a schedule's rates are
+    if any(isinstance(n, CALLABLES) for n in nodes):
+        if draft.once("shrinks", call):
+            draft.ask("G5", lost, _SHRINKS, _WHY_SHRINKS, _BY_COURSE)
+    else:
+        _lose_as_much(draft, lost)
+
+
+def _is_extended(draft: Draft, call: ast.Call) -> bool:
+    """Whether this makes an optimizer of a class that is extended so: `extend_with_decoupled_weight_decay(Adam)(1e-4)`."""
+    cls = draft.values.callee(call)
+    if isinstance(cls, ast.ClassDef):
+        return any(base.endswith(f".{_EXTENSION}") for base in draft.values.ancestors(cls))
+    return any(
+        isinstance(o.node, ast.Call) and draft.names.last(o.node.func) in _EXTENDING
+        for o in draft.values.origins(call.func)
+    )
 
 
 def apply(draft: Draft) -> None:

@@ -30,6 +30,11 @@ _OF_SEVERAL_AXES = {"numpy.swapaxes", "numpy.stack", "tensorflow.stack"}
 _MAKE_ARRAYS = {"array", "asarray", "zeros", "ones", "zeros_like", "ones_like", "full", "stack", "vstack", "hstack",
                 "concatenate", "expand_dims", "reshape", "astype", "transpose", "swapaxes", "to_categorical"}  # fmt: skip
 _ARRAY_ATTRIBUTES = {"values", "T", "iloc", "loc"}
+_OVER_ALL = {
+    f"numpy.{name}"
+    for name in ("mean", "std", "var", "sum", "median", "min", "max", "prod", "average", "count_nonzero")
+}
+_NUMBERS = {"float", "int", "len", "bool"}
 _DEEP = 12
 
 _PREPARING = re.compile(
@@ -124,7 +129,7 @@ class Kinds:
             case ast.Dict() | ast.DictComp() if not path:
                 return Kind.MAPPING
             case ast.ListComp() if not path:
-                return Kind.ARRAYS
+                return Kind.ARRAY if self._is_one_number(node.elt) else Kind.ARRAYS
             case ast.GeneratorExp() if not path:
                 return Kind.GENERATOR
             case ast.GeneratorExp() | ast.ListComp() if (
@@ -160,6 +165,21 @@ class Kinds:
         kinds = [k for o in origins if (k := self._kind_of(o, depth + 1)) is not Kind.UNKNOWN]
         mixed = Kind.GENERATOR in kinds and len(set(kinds)) > 1
         return Kind.UNKNOWN if mixed or not kinds else kinds[0]
+
+    def _is_one_number(self, e: ast.expr) -> bool:
+        """Whether an expression is a number, and no array: a mean over everything, `float(x)`, `n * 2`."""
+        match e:
+            case ast.Constant():
+                return True
+            case ast.BinOp():
+                return self._is_one_number(e.left) and self._is_one_number(e.right)
+            case ast.UnaryOp():
+                return self._is_one_number(e.operand)
+            case ast.Call() if self.names.of(e.func) in _OVER_ALL:
+                return len(e.args) == 1 and not any(k.arg in (None, "axis", "keepdims") for k in e.keywords)
+            case ast.Call(func=ast.Name(id=called)):
+                return called in _NUMBERS and self.values.callee(e) is None
+        return False
 
     def _is_yielded(self, node: ast.expr) -> bool:
         """Whether this is what a generator function gives batch by batch, of which nobody sees the end."""
