@@ -23,7 +23,7 @@ from horovodize.facts.given_whole import given_whole
 from horovodize.facts.kept import Kept
 from horovodize.facts.presence import NEVER_NONE, PRESENCE
 from horovodize.facts.signals import Signals
-from horovodize.facts.sources import ATTRIBUTES, OF_ONE_PROCESS, OWN_PARAMETERS, Source
+from horovodize.facts.sources import ATTRIBUTES, NOT_TRACKED, OF_ONE_PROCESS, OWN_PARAMETERS, TRACKED, Source
 from horovodize.facts.thread_changes import ThreadChanges
 from horovodize.source.nodes import walk
 from horovodize.summary import fields
@@ -309,6 +309,9 @@ class Flow:
         for kept in given_whole(self.module, e.value) if bindings else ():
             step.ask(kept)
         self.control.changes(step, e, item)
+        if e.attr not in NOT_TRACKED and not bindings and self._is_tracked(e.value):
+            step.varies(Source.RUN, e)
+            return
         if bindings or replaced or name is not None or self.scopes.links.module(e.value) is not None:
             return
         if self.values.definitions.has_method(e.attr):
@@ -337,6 +340,12 @@ class Flow:
             step.ask_all(fields.set_by_name(self.module, e.attr))
         if len(made_with) != 1 or len(self.values.origins(e.value)) != 1:
             step.ask(e.value)  # which object it is; of one alone it doesn't matter what else it was given
+
+    def _is_tracked(self, e: ast.expr) -> bool:
+        """Whether an expression is a run that only rank 0 tracks: `wandb.run`, what `wandb.init(…)` gives."""
+        if self.names.of(e) in TRACKED:
+            return True
+        return any(self.names.of(c.func) in TRACKED for c in self.values.calls(e))
 
     def named(self, step: Step, attribute: str, use: ast.expr, item: Item) -> None:
         """What an attribute of that name is set to, of whatever object it is."""

@@ -23,6 +23,7 @@ class Source(Enum):
     SIGNAL = "it depends on a signal, which ranks get at different times"
     THREAD = "it depends on how far a thread has come, which is not as far on each rank"
     FAILURE = "it depends on an exception, which one rank alone may run into"
+    RUN = "it depends on the run that is tracked, which only rank 0 has"
     ROWS = "it is computed from the rows of one rank"
 
 
@@ -79,6 +80,7 @@ FUNCTIONS: Mapping[str, Source] = {
                           "tensorflow.keras.preprocessing.sequence.skipgrams"),
     **dict.fromkeys(ESTIMATORS, Source.CHANCE),
     **_all(Source.INPUT, "sys.stdin. getpass.getpass"),
+    **_all(Source.RUN, "restore use_artifact use_model", "wandb."),
 }  # fmt: skip
 # What gives all ranks the same, whatever each of them gives.
 AGREEING = frozenset(
@@ -141,6 +143,10 @@ ATTRIBUTES: Mapping[str, Source] = {
     ),
     **_all(Source.ROWS, "history"),
 }
+# What a tracked run tells of itself, by what gives it: `wandb.run.step`, and of what `wandb.init` gives. Its configuration is
+# rank 0's on all ranks.
+TRACKED = ("wandb.run", "wandb.init")
+NOT_TRACKED = ("config", "config_static")
 # Environment variables that launchers set for each process, or that hosts have of their own.
 OF_ONE_PROCESS = (
     "RANK",

@@ -55,7 +55,7 @@ _SHAPES = "ranks may build different models here: {why}; decide by something tha
 # What a rank's own rows or game decide is agreed on in the loop (`lockstep`).
 _OF_THE_LOOP = (Source.ROWS, Source.GAME)
 # Sources that are agreed on where the value is used: what else they decide (what is read from a file) stays each rank's own.
-_WHERE_USED = (Source.FILES, Source.FAILURE)
+_WHERE_USED = (Source.FILES, Source.FAILURE, Source.RUN)
 _DO_AS_RANK_0 = "Do on all ranks as rank 0 does"
 _WHY_FILE = "Ranks that train wait forever for one that finds a file and doesn't. What rank 0 finds, each host has to have."
 _LISTING = ("glob", "iglob", "rglob", "listdir", "scandir", "iterdir", "walk", "Glob", "ListDirectory")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import keras_callbacks, stand_ins
+from horovodize.rules import keras_callbacks, stand_ins, tracked_runs
 from horovodize.rules.callbacks_by_hand import called_by_hand, silence
 from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, Guards, from_root
@@ -26,7 +26,7 @@ _CONTRIB_WRITERS = {
 }
 # Methods of loggers.
 _TELLING = {"debug", "info", "warning", "warn", "error", "critical", "log", "exception"}
-_BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, "wandb.init", "logging.basicConfig"}
+_BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, tracked_runs.INIT, "logging.basicConfig"}
 _EARLY = "every rank opens this file, before any rank is known: open it after Horovod is initialised"
 _SUMMARIES = "Write summaries on rank 0 only"
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
@@ -68,10 +68,8 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
             path = argument(call, "logdir", 0)
             if path is not None:  # without a directory, this makes a writer that does nothing
                 draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(path))
-        elif name == "wandb.init":
-            if argument(call, "mode") is None and not any(k.arg is None for k in call.keywords):
-                edit = draft.add_argument(call, f"mode=None if {ON_ROOT} else {draft.quoted('disabled')}")
-                draft.change("C6", call, "Report from rank 0 only", _WHY, [edit])
+        elif name == tracked_runs.INIT:
+            tracked_runs.silence(draft, call)
         elif name == "logging.basicConfig":
             path = argument(call, "filename")
             if path is not None:
