@@ -128,10 +128,8 @@ class AddedNumbers:
         return replace(counter, starts=tuple(b.value for b in begun if b.value is not None and not b.path))
 
     def item(self, e: ast.Subscript) -> Counter | None:
-        """`state["step"]`, `self.state["step"]`, which is added to like a variable."""
-        if not self._added_items or not isinstance(e.slice, ast.Constant):
-            return None
-        if not isinstance(e.value, (ast.Name, ast.Attribute)):
+        """`state["step"]`, `self.state["run"]["step"]`, which is added to like a variable."""
+        if not self._added_items or not isinstance(e.slice, ast.Constant) or not _holds(e.value):
             return None
         key = (ast.unparse(e.slice), self._held_as(e.value))
         if key not in self._known:
@@ -140,21 +138,30 @@ class AddedNumbers:
 
     def is_same_item(self, e: ast.Subscript, other: ast.expr) -> bool:
         """Whether two expressions are one item of one dictionary or list, also where a function is handed that."""
-        if not isinstance(other, ast.Subscript) or not isinstance(e.value, (ast.Name, ast.Attribute)):
+        if not isinstance(other, ast.Subscript) or not _holds(e.value):
             return False
         return ast.dump(e.slice) == ast.dump(other.slice) and self._is_called(
             other.value, self._held_as(e.value)
         )
 
-    def _held_as(self, e: ast.Name | ast.Attribute, depth: int = _DEPTH) -> tuple[str, object]:
-        """The `key` of the variable that holds something: of a parameter, of the one variable that all calls pass."""
+    def _held_as(self, e: ast.expr, depth: int = _DEPTH) -> tuple[str, object]:
+        """The `key` of the variable that holds something: of a parameter, of the one variable that all calls pass; of another
+        name for it (`run = self.state["run"]`), of what it stands for."""
+        if isinstance(e, ast.Subscript):
+            name, home = self._held_as(e.value, depth)
+            return f"{name}[{ast.unparse(e.slice)}]", home
         bound = self.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        if depth and len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path:
+            meant = bound[0].value
+            if isinstance(meant, (ast.Attribute, ast.Subscript)) and _holds(meant):
+                return self._held_as(meant, depth - 1)
         if depth and bound and all(b.kind == "parameter" for b in bound):
             passed = [v for b in bound for v in self.values.passed(b)]
-            named = [v for v in passed if isinstance(v, (ast.Name, ast.Attribute))]
+            named = [v for v in passed if _holds(v)]
             held = {self._held_as(v, depth - 1) for v in named}
             if len(held) == 1 and len(named) == len(passed):
                 return held.pop()
+        assert isinstance(e, (ast.Name, ast.Attribute))
         return self.key(e)
 
     def items(self, called: str, key: ast.expr) -> Iterator[Counter | None]:
@@ -186,13 +193,14 @@ class AddedNumbers:
             return None
         drivers = frozenset(d for c in found if c is not None for d in c[0])
         fitted = any(c is not None and c[1] for c in found)
-        given = [e for b in self._all_bindings(*whole) for e in self._given(b)]
+        name, home = whole  # of an item of an item, what holds them all
+        given = [e for b in self._all_bindings(name.split("[", maxsplit=1)[0], home) for e in self._given(b)]
         stored = any(map(self._is_restored, [*given, *sets, *self._filled_with(whole)]))
         return Counter(CounterKind.NUMBER, drivers, fitted, tuple(moves), tuple(sets), stored)
 
     def _is_called(self, e: ast.expr, key: tuple[str, object]) -> bool:
         """Whether an expression is the variable of a key."""
-        if not isinstance(e, (ast.Name, ast.Attribute)):
+        if not _holds(e):
             return False
         (name, home), (wanted, where) = self._held_as(e), key
         if isinstance(home, frozenset) and isinstance(where, frozenset):
@@ -329,6 +337,13 @@ class AddedNumbers:
         ):  # `nonlocal step`, in a function that the loop calls
             return any(self.syntax.inside(c, d.loop) for c in self.values.callers(home) for d in drivers)
         return not all(self.syntax.inside(d.loop, home) for d in drivers)
+
+
+def _holds(e: ast.expr) -> bool:
+    """Whether an expression says what holds items: a variable, or an item of such a one by a key that is written out."""
+    while isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Constant):
+        e = e.value
+    return isinstance(e, (ast.Name, ast.Attribute))
 
 
 def _is_reached(statement: ast.stmt, loop: Loop) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import ITERATIONS, Counter, CounterKind
 from horovodize.facts.kept import RESTORING
-from horovodize.rules import counted, restoring
+from horovodize.rules import counted, restoring, written_counts
 from horovodize.rules.decisions import OfAll, Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.strong import Scaling, scaling, sites_of
@@ -42,6 +42,7 @@ _FOLDERS = ("checkpoint_dir", "checkpoint_filename_with_path", "model_dir")
 
 
 def apply(draft: Draft) -> None:
+    written_counts.apply(draft)
     for kept, made in _scheduled(draft):
         if not draft.once("kept iterations", made):
             continue

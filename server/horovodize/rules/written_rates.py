@@ -34,6 +34,7 @@ _WRITING = (
     "writelines",
 )
 _READING = ("numpy", "read_value", "value", "item")  # `optimizer.learning_rate.numpy()`
+_NUMBERS = ("float", "int")
 _LIMIT = 400
 
 
@@ -41,16 +42,13 @@ def unscale(draft: Draft, rates: Iterable[ast.expr], is_rate: Callable[[Draft, a
     """`rates`: what optimizers' rates are made and set with; `is_rate`: whether an expression is one that is multiplied."""
     if not draft.growth or draft.in_graph or not any(_is_read_again(draft, rate) for rate in rates):
         return
-    calls = [c for c in draft.syntax.calls if draft.names.last(c.func) in _WRITING]
-    given = [e for c in calls for e in (*c.args, *(k.value for k in c.keywords))]
-    given += list(_items(draft, given))
-    for read in list(_reads(draft, given, is_rate)):
-        whole = _whole(draft, read)
+    for read in reads(draft, is_rate):
+        whole = whole_of(draft, read)
         if _is_set_again(draft, read, is_rate):
             continue  # what is written is the rate that it is set to, which is divided there
         if not draft.decide(whole, Counted("C5")):
             continue
-        if any(draft.syntax.inside(read, call) for call in calls) or _is_only_written(draft, read, calls):
+        if is_only_written(draft, read):
             edits = draft.times(whole, draft.growth, "/")
             if isinstance(draft.syntax.parent[whole], (ast.BinOp, ast.UnaryOp)):
                 edits = Edit.around(draft.module.span(whole), "(", f" / {draft.growth})")
@@ -84,26 +82,40 @@ def _is_set_again(draft: Draft, read: ast.expr, is_rate: Callable[[Draft, ast.ex
     return False
 
 
-def _is_only_written(draft: Draft, read: ast.expr, calls: list[ast.Call]) -> bool:
-    """Whether what is made of a rate has a name that is only written: `state = {"lr": float(optimizer.learning_rate)}`."""
+def _writing(draft: Draft) -> list[ast.Call]:
+    """The calls that write."""
+    return [c for c in draft.syntax.calls if draft.names.last(c.func) in _WRITING]
+
+
+def is_only_written(draft: Draft, read: ast.expr) -> bool:
+    """Whether what is read is written there, or has a name that is only written: `state = {"lr":
+    float(optimizer.learning_rate)}`."""
+    calls = _writing(draft)
+    if any(draft.syntax.inside(read, call) for call in calls):
+        return True
     statement = draft.syntax.statement(read)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Name):
         return False
-    loaded = (n for n in draft.syntax.every(ast.Name) if n.id == target.id and isinstance(n.ctx, ast.Load))
+    lookup = draft.module.scopes.lookup
+    loaded = (
+        n
+        for n in draft.syntax.every(ast.Name)
+        if n.id == target.id and isinstance(n.ctx, ast.Load) and lookup(n.id, n) is lookup(n.id, target)
+    )
     return all(any(draft.syntax.inside(n, call) for call in calls) for n in loaded)
 
 
-def _reads(
-    draft: Draft, given: list[ast.expr], is_rate: Callable[[Draft, ast.expr], bool]
-) -> Iterator[ast.expr]:
-    for n in draft.values.depends(given, _LIMIT):
-        is_loaded = isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
-        if is_loaded and isinstance(n, ast.Attribute) and is_rate(draft, n):
-            yield n
+def reads(draft: Draft, is_meant: Callable[[Draft, ast.expr], bool]) -> list[ast.expr]:
+    """Where fields that are meant are read to be written."""
+    calls = _writing(draft)
+    given = [e for c in calls for e in (*c.args, *(k.value for k in c.keywords))]
+    given += list(_items(draft, given))
+    found = (n for n in draft.values.depends(given, _LIMIT) if isinstance(n, ast.Attribute))
+    return [n for n in found if isinstance(n.ctx, ast.Load) and is_meant(draft, n)]
 
 
-def _whole(draft: Draft, read: ast.expr) -> ast.expr:
+def whole_of(draft: Draft, read: ast.expr) -> ast.expr:
     """`float(optimizer.learning_rate.numpy())` around the rate in it: a number that can be divided."""
     while True:
         around = draft.syntax.parent[read]
@@ -111,7 +123,7 @@ def _whole(draft: Draft, read: ast.expr) -> ast.expr:
         if isinstance(around, ast.Attribute) and around.attr in _READING and isinstance(call, ast.Call):
             read = call
         elif (
-            isinstance(around, ast.Call) and read in around.args and draft.names.last(around.func) == "float"
+            isinstance(around, ast.Call) and read in around.args and draft.names.last(around.func) in _NUMBERS
         ):
             return around
         elif (
@@ -124,4 +136,4 @@ def _whole(draft: Draft, read: ast.expr) -> ast.expr:
             return read
 
 
-__all__ = ["unscale"]
+__all__ = ["is_only_written", "reads", "unscale", "whole_of"]
