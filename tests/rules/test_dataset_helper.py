@@ -114,6 +114,10 @@ def test_shares_of_datasets_interleave_to_the_dataset(helper: str, tf_python: Pa
         assert [share[k] for k in range(each) for share in shares] == whole[: each * size], name
 
 
+def test_the_helper_for_what_has_a_length_is_the_expression_in_one_line() -> None:
+    assert HELPERS["shard_finite"][-1] == f"    return dataset{share_of('dataset', plenty=False)}"
+
+
 @pytest.mark.training
 @pytest.mark.timeout(300)
 def test_shares_of_records_are_filled_up(tf_python: Path, tmp_path: Path) -> None:

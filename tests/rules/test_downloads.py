@@ -6,7 +6,7 @@ import pytest
 
 from horovodize.rules import downloads, root_rank
 
-from .guarding import apply, check, unchanged
+from .guarding import HEAD, apply, check, unchanged
 from .pairs import plan_of
 
 RULES = (downloads.RULE,)
@@ -324,3 +324,32 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit(x, y)
 """
+
+
+AGAIN = "(x, y), _ = tf.keras.datasets.mnist.load_data()\n"
+
+
+@pytest.mark.parametrize(
+    ("then", "guards"),
+    [
+        (AGAIN, 1),
+        ("if big:\n    " + AGAIN, 1),
+        ("from tensorflow import keras\nfor k in range(3):\n    z = keras.datasets.mnist.load_data()\n", 1),
+        ("def later():\n    z = tf.keras.datasets.mnist.load_data()\nlater()\n", 2),
+        ("z = tf.keras.datasets.mnist.load_data('mine.npz')\n", 2),  # another file
+        ("z = tf.keras.datasets.cifar10.load_data()\n", 2),
+    ],
+)
+def test_what_is_in_the_cache_by_now_is_not_waited_for_again(then: str, guards: int) -> None:
+    between = "model.build((4, 9))\n"
+    text = apply(HEAD + "big = True\n" + AGAIN + between + then, *RULES).text
+    assert text.count(WAIT) == guards
+
+
+def test_what_some_runs_leave_out_is_no_download_before() -> None:
+    text = apply(
+        HEAD + "import sys\nif len(sys.argv) > 1:\n    " + AGAIN + "model.build((4, 9))\n" + AGAIN, *RULES
+    ).text
+    assert text.count(WAIT) == 2
+    path = "path = 'a'\nz = tf.keras.utils.get_file(path, u)\nmodel.build((4, 9))\npath = 'b'\n"
+    assert apply(HEAD + path + "z = tf.keras.utils.get_file(path, u)\n", *RULES).text.count(WAIT) == 2

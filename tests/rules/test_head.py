@@ -20,8 +20,7 @@ if gpus:
 """
 # What it is about here is fit, and which Keras that will be is not known.
 STOP = """\
-if hasattr(tf.keras, 'ops'):
-    raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
+assert not hasattr(tf.keras, 'ops'), 'Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later'
 """
 PIN = PIN.replace("gpus =", STOP + "gpus =", 1)
 PINS = PIN.replace("'", '"')

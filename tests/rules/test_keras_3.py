@@ -41,7 +41,7 @@ OWN_WEIGHT = (
     "    losses.append(loss)\n"
 )
 LEGACY = "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n"
-STOP = "raise RuntimeError('Keras 3"
+STOP = "'Keras 3 would average nothing here"
 
 
 def plan(source: str, tensorflow: str) -> Plan:
@@ -61,7 +61,13 @@ def text(source: str, tensorflow: str = "2.17") -> str:
 def test_fit_stops_under_keras_3_before_anything_else_is_done() -> None:
     lines = plan_of(KERAS).text.splitlines()
     at = lines.index("hvd.init()")
-    assert lines[at + 1] == "if hasattr(tf.keras, 'ops'):"
+    assert lines[at + 1].startswith("assert not hasattr(tf.keras, 'ops'), " + STOP)
+
+
+def test_where_no_callback_would_fail_an_error_is_raised_that_is_never_left_out() -> None:
+    """`python -O` leaves assertions out."""
+    by_hand = plan_of(KERAS.replace(FIT, "model.train_on_batch(x, y)\n")).text
+    assert f"hvd.init()\nif hasattr(tf.keras, 'ops'):\n    raise RuntimeError({STOP}" in by_hand
 
 
 @pytest.mark.parametrize("source", [TAPE, BY_HAND, SESSION], ids=["tape", "minimize", "session"])
@@ -87,12 +93,12 @@ def test_what_can_only_run_on_tensorflow_1_is_given_its_api_under_any_setting() 
 
 def test_the_guard_asks_the_keras_that_the_script_imports() -> None:
     program = "from keras.models import Sequential\nmodel = Sequential([])\n" + COMPILE + FIT
-    assert "if hasattr(keras, 'ops'):\n" in plan_of("import keras\n" + program).text
+    assert "assert not hasattr(keras, 'ops'), " in plan_of("import keras\n" + program).text
 
 
 def test_of_a_keras_that_is_imported_in_parts_it_asks_tensorflows_without_another_import() -> None:
     made = plan_of("from keras.models import Sequential\nmodel = Sequential([])\n" + COMPILE + FIT).text
-    assert "if hasattr(tf.keras, 'ops'):\n" in made
+    assert "assert not hasattr(tf.keras, 'ops'), " in made
     assert "\nimport keras\n" not in made
 
 
@@ -238,7 +244,9 @@ def test_what_keras_3_does_not_have_is_refused(fitted: str) -> None:
 def test_legacy_keras_is_given_its_own_backend() -> None:
     made = text(LEGACY + KERAS)
     assert "import horovod.tensorflow.keras as hvd\n" in made
-    assert f"\n    {STOP}" in made  # the variable may have been set too late, or overridden
+    assert (
+        f"\nassert not hasattr(tf.keras, 'ops'), {STOP}" in made
+    )  # the variable may have been set too late, or overridden
     assert "\nhvd.callbacks.K = tf.keras.backend\n" in made
 
 

@@ -72,7 +72,8 @@ def test_few_elements_are_repeated_first(made: str) -> None:
     [
         "model.fit(tf.data.Dataset.from_tensor_slices(rows).map(f))",  # within a line
         "ds = tf.data.Dataset.from_tensor_slices(rows).map(f)\nmodel.fit(ds)",
-        "ds = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(ds.map(f))\nmodel.evaluate(ds)",
+        "all_rows_of_this = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(all_rows_of_this.map(parse_what_is_read))\n"
+        "model.evaluate(all_rows_of_this)",
         "the_rows_that_are_to_be_trained_on = tf.data.Dataset.from_tensor_slices(rows)\n"
         "model.fit(the_rows_that_are_to_be_trained_on)",  # a long line
         "ds = other = tf.data.Dataset.from_tensor_slices(rows)\nmodel.fit(ds)",
@@ -84,6 +85,35 @@ def test_elsewhere_a_helper_divides_them(feed: str) -> None:
     text = divide(KERAS + "rows = np.load('rows.npy')\nclass self: pass\n" + feed + "\n").text
     assert "shard_dataset(" in text
     assert ".repeat().shard(" not in text
+
+
+def test_a_line_with_room_takes_the_expression() -> None:
+    made = f"ds = {SLICES}(np.load('rows.npy'))\n"
+    then = "model.evaluate(ds)\n"
+    check(KERAS, made + "model.fit(ds.map(f))\n" + then, made + f"model.fit(ds{FEW.format('ds')}.map(f))\n" + then)
+
+
+ROWS = "rows = np.load('rows.npy')\n"
+
+
+def test_a_helper_for_what_surely_has_a_length_is_that_expression() -> None:
+    made = f"ds = {SLICES}(rows).map(f)\nmodel.fit(ds)\n"
+    text = plan_of(KERAS + ROWS + made).text
+    share = ".repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(dataset) // hvd.size()))"
+    assert f"\n    return dataset{share}\n" in text
+    assert "cardinality" not in text
+
+
+def test_where_one_may_be_endless_or_has_no_len_the_helper_looks() -> None:
+    looks = "count = int(tf.data.experimental.cardinality(dataset))"
+    made = f"ds = {SLICES}(rows).map(f)\nmodel.fit(ds)\n"
+    assert looks in plan_of(KERAS + ROWS + made, tensorflow="2.2").text  # `len` came with 2.3
+    endless = f"def make(n):\n    ds = {SLICES}((x, y)).repeat(n).batch(4)\n    return ds\n"
+    kept = "rows = iter(make(int(sys.argv[1])))\nckpt = tf.train.Checkpoint(dataset=rows)\ndef train(rows):\n"
+    steps = "    for _ in range(90):\n        step(*next(rows))\ntrain(rows)\n"
+    more = f"for a, b in {SLICES}((y, y)).map(f).take(5):\n    step(a, b)\n"
+    assert looks in plan_of("import sys\n" + TAPE + MNIST + endless + kept + steps).text
+    assert looks in plan_of("import sys\n" + TAPE + MNIST + more + endless + kept + steps).text
 
 
 @pytest.mark.parametrize("times", ["", "None", "n", "-1", "count=n"])

@@ -125,6 +125,54 @@ def test_as_many_numbers_as_there_are_rows_are_sent_once(rows: str, drawn: str, 
     assert ("alike" in text) is not told
 
 
+ROWS_CHOSEN = TAPE + "x = np.load('rows.npy')\nn = 500\np = {}\nx = x[p]\nfor i in range(0, 90, 3):\n    step(x[i : i + 3], b)\n"
+
+
+@pytest.mark.parametrize(
+    ("drawn", "is_told"),
+    [
+        ("np.random.choice(8000, n)", True),
+        ("np.random.choice(len(x), 500)", True),
+        ("random.sample(range(len(x)), n)", True),
+        # near misses: rows may be chosen, or it isn't seen how many
+        ("np.random.choice(x, n)", False),
+        ("np.random.choice(8000, many)", False),
+    ],
+)
+def test_numbers_of_chosen_rows_are_sent_once(drawn: str, is_told: bool) -> None:
+    text = plan_of("import random\nfrom mine import many\n" + ROWS_CHOSEN.format(drawn)).text
+    assert (f"p = hvd.broadcast_object({drawn})\n" in text) is is_told
+    assert ("def alike(" in text) is not is_told
+
+
+TRIALS = """\
+import random
+import numpy as np
+import tensorflow as tf
+x, y = np.load('x.npy'), np.load('y.npy')
+for trial in range(3):
+    units = {}
+    model = tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
+    model.compile('sgd', 'mse')
+    {}
+"""
+
+
+@pytest.mark.parametrize("drawn", ["random.choice([4, 8])", "int(np.random.randint(1, 4))"])
+@pytest.mark.parametrize(
+    ("trained", "is_told"),
+    [
+        ("model.fit(x, y)", True),
+        ("[model.train_on_batch(x, y) for _ in range(9)]", False),  # a step may be as short as the draw
+    ],
+)
+def test_what_each_trial_draws_is_sent(drawn: str, trained: str, is_told: bool) -> None:
+    text = plan_of(TRIALS.format(drawn, trained)).text
+    sent = f"hvd.broadcast_object({drawn})" if "int(" not in drawn else "int(hvd.broadcast_object(np.random.randint(1, 4)))"
+    assert (f"    units = {sent}\n" in text) is is_told
+    assert ("def alike(" in text) is not is_told
+
+
 @pytest.mark.parametrize("drawn", ["np.random.rand(9000, 224, 224)", "np.random.rand(n, 3)"])
 def test_many_numbers_are_drawn_by_each_rank(drawn: str) -> None:
     head = TAPE + "from mine import n\n"

@@ -222,6 +222,7 @@ def _helper(draft: Draft, places: list[ast.expr], *, for_steps: bool = False) ->
     where the length is known in the end."""
     pipelines = feeding(draft).pipelines
     if not draft.in_graph and all(counts.surely_knows_its_length(pipelines, place) for place in places):
+        draft.all_finite &= all(short_shares.has_length(draft, place) for place in places)
         return "shard_dataset"
     known = not draft.in_graph and all(counts.knows_its_length(pipelines, place) for place in places)
     again = all(counts.gives_the_same_again(pipelines, place) for place in places)

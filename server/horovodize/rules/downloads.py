@@ -88,7 +88,9 @@ class _Downloads:
             name = self.draft.names.of(call.func)
             if name is not None and self.outputs.effects.downloads(call) and self._wanted(call, name):
                 by_statement.setdefault(self.draft.syntax.statement(call), []).append(call)
-        done: set[ast.stmt] = set()
+        done = {
+            s for s, calls in by_statement.items() if all(self._is_cached(c, by_statement) for c in calls)
+        }
         for statement, calls in by_statement.items():
             if statement in done:
                 continue
@@ -250,6 +252,23 @@ class _Downloads:
                     return False
         return True
 
+    def _is_cached(self, call: ast.Call, by_statement: dict[ast.stmt, list[ast.Call]]) -> bool:
+        """Whether a statement that surely runs before loads the same through the cache: the files are there by now."""
+        draft = self.draft
+        if self._is_made_again(call) or not all(isinstance(a, ast.Constant) for a in arguments(call)):
+            return False
+        around = [a for a in draft.syntax.ancestors(call) if isinstance(a, ast.stmt)]
+        blocks = [draft.syntax.block(a) for a in around]
+        return any(
+            statement.lineno < call.lineno
+            and draft.syntax.block(statement) in blocks
+            and draft.syntax.function(statement) is draft.syntax.function(call)
+            and draft.names.of(before.func) == draft.names.of(call.func)
+            and _given(before) == _given(call)
+            for statement, calls in by_statement.items()
+            for before in calls
+        )
+
     def _alone(self, statement: ast.stmt, calls: list[ast.Call]) -> bool:
         """Whether a statement is nothing but a download that is made again at every call."""
         again = self._is_made_again(calls[0])
@@ -349,6 +368,11 @@ def _path_given(call: ast.Call, function: str) -> ast.expr | None:
     if function == "download":  # of `wget`, `gdown`
         return argument(call, "out") or argument(call, "output", 1)
     return None
+
+
+def _given(call: ast.Call) -> list[str]:
+    """What a call is given, as text."""
+    return [ast.unparse(part) for part in (*call.args, *call.keywords)]
 
 
 def _targets(statement: ast.Assign) -> list[ast.expr]:

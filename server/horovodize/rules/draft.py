@@ -69,6 +69,7 @@ class Draft(Decisions, Writing):
         self.agreed_before: list[
             tuple[ast.expr, ast.stmt]
         ] = []  # names that are rank 0's from before a statement on
+        self.all_finite = True  # whether all that `shard_dataset` divides surely has a `len`
         self._divided = False
         self.shared_lines: list[ast.stmt] = []  # statements that need lines of their own
         self.synced: list[Synced] = []  # of an elastic program: what its steps train

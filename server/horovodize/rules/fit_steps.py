@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 
 from horovodize.plan import Decision
-from horovodize.rules import arrays, data, few_steps, generators, global_batch, keras_flows, strong
+from horovodize.rules import (
+    arrays,
+    data,
+    few_steps,
+    generators,
+    global_batch,
+    keras_flows,
+    short_shares,
+    strong,
+)
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
 from horovodize.rules.draws_apart import draws_apart
@@ -154,6 +163,8 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
     if kind is Kind.DATASET:
         counted = not draft.in_graph and surely_knows_its_length(feeding(draft).pipelines, data)
         by = "shard_dataset" if counted else "shard_stream"
+        if counted:
+            draft.all_finite &= short_shares.has_length(draft, data)
         edits = _share_endless(draft, data) or wrap(draft, data, by, "K4")
         if edits:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)

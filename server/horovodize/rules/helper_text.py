@@ -42,7 +42,7 @@ def helper_lines(
     table = (GRAPH_HELPERS if draft.in_sessions and purpose in GRAPH_HELPERS else HELPERS | LIST_HELPERS) | (
         IMPORTED_HELPERS if imported else {}
     )
-    lines = table[purpose]
+    lines = table["shard_finite" if purpose == "shard_dataset" and draft.all_finite else purpose]
     if purpose == "alike" and draft.stream["module"] and not draft.options.elastic:
         lines = ONE_STREAM
     if purpose == "SilentWriter" and not _may_be_entered(draft):

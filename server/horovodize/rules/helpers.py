@@ -155,12 +155,17 @@ HELPERS = {
         f"    own = items[{RANK} % max(1, len(items)) : turns * {SIZE} : {SIZE}]",
         "    return list(zip([*items[: turns - 1], *items[-1:]], own))",
     ),
-    "shard_dataset": (  # of one that knows its length
+    "shard_dataset": (  # of one that knows its length, or that it has no end
         "def {name}(dataset):",
         '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
         "    count = int({tf}.data.experimental.cardinality(dataset))",
         "    dataset = dataset.repeat() if count >= 0 else dataset",
         f"    return dataset.shard({SIZE}, {RANK}).take(max(1, count // {SIZE}) if count >= 0 else -1)",
+    ),
+    "shard_finite": (  # of one that surely has a `len`
+        "def {name}(dataset):",
+        '    """This rank\'s share of a dataset: every size()-th element, equally many on each rank."""',
+        f"    return {_OWN}.take(max(1, len(dataset) // {SIZE}))",
     ),
     "shard_stream": (
         "def {name}(dataset):",

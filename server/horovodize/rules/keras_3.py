@@ -3,8 +3,9 @@
 Horovod's own `DistributedOptimizer` averages nothing under Keras 3 and says nothing. For Keras 3, Horovod's names come from
 `horovod_keras3.py`, a module of ours that is written beside the script. Where it is not known which Keras it will be, the
 script stops under Keras 3 before it trains: by an assertion, which is a line less than a test. Where Python leaves assertions
-out (`-O`), the callback that broadcasts fails in the first batch (`'Variable' object has no attribute 'ref'`, measured).
-Loops around a tape need no such guard: Horovod's tape stops there with an error."""
+out (`-O`), the callback that broadcasts fails in the first batch (`'Variable' object has no attribute 'ref'`, measured);
+`train_on_batch` takes no callbacks, and ranks that come and go need none that broadcasts: an error is raised there. Loops
+around a tape need no such guard: Horovod's tape stops there with an error."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from horovodize.rules.draft import KERAS, Draft
 from horovodize.world.world import Keras
 
 MODULE = "horovod_keras3"
+_WITH_CALLBACKS = ("fit", "fit_generator")
 _STOP = "Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later"
 
 
@@ -30,8 +32,11 @@ def guard(draft: Draft) -> list[str]:
     # One of which a script imports parts only is TensorFlow's, which needs no import.
     keras = keras_session.imported_keras(draft) or f"{draft.tensorflow()}.keras"
     keras = keras_session.keras_name(draft) if is_legacy else keras
-    # `python -O` leaves assertions out, and `train_on_batch` would average nothing then.
-    lines = [f"if hasattr({keras}, {ops}):", f"    raise RuntimeError({draft.quoted(_STOP)})"]
+    broadcasts = all(fit.method in _WITH_CALLBACKS for fit in draft.sites.fits) and not draft.options.elastic
+    if broadcasts:
+        lines = [f"assert not hasattr({keras}, {ops}), {draft.quoted(_STOP)}"]
+    else:
+        lines = [f"if hasattr({keras}, {ops}):", f"    raise RuntimeError({draft.quoted(_STOP)})"]
     if is_legacy and draft.uses(KERAS):
         lines.append(f"{KERAS}.callbacks.K = {keras}.backend")
     return lines

@@ -3,7 +3,8 @@
 `dataset.shard(hvd.size(), hvd.rank()).take(len(dataset) // hvd.size())` gives all ranks equally many elements, and reads as an
 expert would write it. With fewer elements than ranks it gives none; so it is used only for rows of which there are surely
 many. Files, batches and rows that may be few are repeated first, `.repeat().shard(…).take(max(1, len(dataset) // hvd.size()))`:
-then each rank takes one, some the same. That is a line of its own; where there is none, a helper does it."""
+then each rank takes one, some the same. That is a line of its own, or part of a line that has room for it; elsewhere a helper
+does it."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ _LENGTHS = (2, 3)  # the version of TensorFlow since which `len(dataset)` works
 _PARAMETER = "ds"
 OF_ROUNDS = f".batch({SIZE}, drop_remainder=True).unbatch().shard({SIZE}, {RANK})"
 _EQUALLY = "Equally many on each rank."
+_WIDE = 130  # columns of a line that a share is written into, where it spares a function
 _LONG = 16  # letters of a name that a line has three times
 
 
@@ -76,7 +78,9 @@ def share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
     where that would be a long line."""
     statement, plenty = draft.syntax.statement(place), is_plenty(draft, place)
     if isinstance(place, ast.Name):
-        return _inserted(draft, place, share_of(place.id, plenty=True)) if plenty else ()
+        taken = share_of(place.id, plenty=plenty)
+        short = "shard_dataset" not in draft.helpers and _room(draft, place) >= _columns(taken)
+        return _inserted(draft, place, taken) if plenty or short else ()
     if isinstance(statement, ast.Assign) and statement.value is place and draft.can_insert(statement):
         target = statement.targets[0]
         if len(statement.targets) == 1 and isinstance(target, ast.Name):
@@ -93,6 +97,11 @@ def share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
 def _inserted(draft: Draft, place: ast.expr, share: str) -> tuple[Edit, ...]:
     span = draft.module.span(place)
     return (Edit.insert(span.end, share, span),)
+
+
+def _room(draft: Draft, place: ast.expr) -> int:
+    """How many columns a line still has beside what stands in it."""
+    return _WIDE - len(draft.document.lines.content(place.lineno - 1))
 
 
 def _columns(text: str) -> int:

@@ -1,7 +1,8 @@
 """Draws that rank 0 tells the others: an order of rows, by which each rank takes its own, or what is drawn once and is small.
 
-Their numbers are few beside the rows that are trained on, and no rank needs a stream of random numbers beside its own. What is
-drawn in each step, or may be large, all ranks draw alike instead (`any_rank_test.alike`): that takes no communication.
+Their numbers are few beside the rows that are trained on, and no rank needs a stream of random numbers beside its own. So is
+what each of several trials draws before its `fit`. What is drawn in each step, or may be large, all ranks draw alike instead
+(`any_rank_test.alike`): that takes no communication.
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ _FILES = ("glob.glob", "os.listdir")
 _NUMBERS = ("numpy.arange", "range")
 _LISTED = ("list", "sorted", "numpy.array", "numpy.asarray")
 _DIMENSIONS = ("rand", "randn")  # each argument is one
-_OF_RANGE = {"uniform": 2, "normal": 2, "randint": 2, "integers": 2}  # where their size stands
-_OF_SHAPE = (*_DIMENSIONS, *_OF_RANGE, "random", "random_sample", "standard_normal")
+_OF_RANGE = {"uniform": 2, "normal": 2, "randint": 2, "integers": 2, "choice": 1}  # where their size stands
+_OF_SHAPE = (
+    *_DIMENSIONS,
+    "uniform",
+    "normal",
+    "randint",
+    "integers",
+    "random",
+    "random_sample",
+    "standard_normal",
+)
 _SMALL = 1_000_000  # numbers: a few milliseconds
 _FEW_ROWS = 10_000  # of some columns
 _DEPTH = 4
@@ -38,17 +48,26 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     first = argument(call, "x", 0)
     if name == "permutation" and first is not None and (_is_number(draft, first) or _is_order(draft, first)):
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
-    if name == "choice" and drawn_orders.draws_order(draft, call):
-        chosen = argument(call, "a", 0)
-        if chosen is not None and (_is_number(draft, chosen) or _is_order(draft, chosen)):
-            return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
+    chosen = argument(call, "population" if name == "sample" else "a", 0)
+    of_rows = chosen is not None and (_is_number(draft, chosen) or _is_order(draft, chosen))
+    if name in ("choice", "sample") and of_rows and drawn_orders.draws_order(draft, call):
+        return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     if name == "shuffle" and len(call.args) == 1 and first is not None:
         return _after_shuffle(draft, call, first)
-    is_once = len(ways) == 1 and not any(f.loops for f in ways[0])
-    small = _is_literal(call) if name == "choice" else name in _OF_SHAPE and _is_small(draft, call, name)
-    if small and is_once:
+    is_seldom = len(ways) == 1 and all(_trains_whole(draft, loop) for f in ways[0] for loop in f.loops)
+    small = name in _OF_SHAPE and _is_small(draft, call, name)
+    if name == "choice":
+        small = _is_literal(call) or (of_rows and _is_small(draft, call, name))
+    if small and is_seldom:
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     return []
+
+
+def _trains_whole(draft: Draft, loop: ast.AST) -> bool:
+    """Whether each turn of a loop is a training by itself, by Keras' `fit`: one of several trials, beside which a word of rank
+    0's is nothing."""
+    fits: set[ast.AST] = {fit.call for fit in draft.sites.fits if fit.method == "fit"}
+    return draft.drive.reaches(loop, fits)
 
 
 def own_seed(draft: Draft, call: ast.Call, number: int) -> str:

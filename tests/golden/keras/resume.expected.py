@@ -6,8 +6,7 @@ import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 
 hvd.init()  # each process is a rank, and gets one GPU
-if hasattr(tf.keras, 'ops'):
-    raise RuntimeError('Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later')
+assert not hasattr(tf.keras, 'ops'), 'Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later'
 gpus = tf.config.experimental.list_physical_devices('GPU')
 for gpu in gpus:
     tf.config.experimental.set_memory_growth(gpu, True)

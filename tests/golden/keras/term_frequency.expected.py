@@ -7,8 +7,7 @@ import horovod.tensorflow.keras as hvd_hvd
 from voices import hvd
 
 hvd_hvd.init()  # each process is a rank, and gets one GPU
-if hasattr(hvd_tf.keras, "ops"):
-    raise RuntimeError("Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later")
+assert not hasattr(hvd_tf.keras, "ops"), "Keras 3 would average nothing here: distribute it for TensorFlow 2.16 or later"
 hvd_gpus = hvd_tf.config.experimental.list_physical_devices("GPU")
 for gpu in hvd_gpus:
     hvd_tf.config.experimental.set_memory_growth(gpu, True)

@@ -10,9 +10,7 @@ if gpus:
 
 
 def shard_dataset(dataset):  # this rank's share of a dataset: every size()-th element, equally many on each rank
-    count = int(tf.data.experimental.cardinality(dataset))
-    dataset = dataset.repeat() if count >= 0 else dataset
-    return dataset.shard(hvd.size(), hvd.rank()).take(max(1, count // hvd.size()) if count >= 0 else -1)
+    return dataset.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(dataset) // hvd.size()))
 
 
 CHUNKS = 4
