@@ -235,17 +235,15 @@ def test_the_loader_is_asked_for_files_near_the_script_only():
     assert all(path.startswith("/p/") or path.count("/") <= 2 for path in asked), asked
 
 
-def test_a_supervisor_of_another_file_is_the_reason_why_no_loop_is_found():
+def test_a_loop_of_slim_in_another_file_is_the_reason_why_no_loop_is_found():
     trainer = """\
 import tensorflow as tf
 class Trainer:
     def __init__(self):
         self.loss = tf.reduce_mean(tf.get_variable("w", [3]))
         self.train_op = tf.train.AdamOptimizer(0.1).minimize(self.loss)
-        self.sess = tf.train.Supervisor(logdir="logs").prepare_or_wait_for_session()
     def train(self):
-        for _ in range(100):
-            self.sess.run(self.train_op)
+        tf.contrib.slim.learning.train(self.train_op, "logs", number_of_steps=100)
 """
     refusal = result("from trainer import Trainer\nTrainer().train()\n", trainer=trainer)
     assert codes(refusal) == ["HVD202"]

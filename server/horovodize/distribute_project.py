@@ -157,7 +157,7 @@ def _together(
 
 
 def _trains_elsewhere(project: ProjectSummary, refusal: Refusal) -> bool:
-    """Whether there are train ops, and a reason why no loop of this project's runs them: a Supervisor's session does."""
+    """Whether there are train ops, and a reason why no loop of this project's runs them: that of `slim.learning.train` does."""
     builds = project.sites is not None and bool(project.sites.graph_minimizes)
     return builds and any(reason.code == "HVD202" for reason in refusal.reasons)
 

@@ -237,19 +237,18 @@ def test_what_is_excluded_is_not_looked_for(run, projects):
     assert "name_collision/train.py: Keras" in run("summary", "name_collision/train.py").out
 
 
-def test_a_folder_says_why_a_script_is_refused_that_trains_in_a_module_by_a_supervisor(run, tmp_path):
+def test_a_folder_says_why_a_script_is_refused_that_trains_in_a_module_by_slim(run, tmp_path):
     (tmp_path / "trainer.py").write_text(
         "import tensorflow as tf\n\n\nclass Trainer:\n    def __init__(self, loss):\n"
-        "        self.train_op = tf.train.AdamOptimizer(0.1).minimize(loss)\n"
-        "        self.sess = tf.train.Supervisor(logdir='logs').prepare_or_wait_for_session()\n\n"
-        "    def train(self):\n        for step in range(10):\n            self.sess.run({'op': self.train_op})\n"
+        "        self.train_op = tf.train.AdamOptimizer(0.1).minimize(loss)\n\n"
+        "    def train(self):\n        tf.contrib.slim.learning.train(self.train_op, 'logs', number_of_steps=10)\n"
     )
     main = "import tensorflow as tf\nfrom trainer import Trainer\n\n"
     (tmp_path / "main.py").write_text(f"{main}Trainer(tf.constant(1.0)).train()\n")
     (tmp_path / "other.py").write_text(f"{main}print(Trainer)\n")
     result = run("distribute", ".")
     assert result.status == 1
-    assert "HVD202 a Supervisor" in result.err
+    assert "HVD202 the loop is in `slim.learning.train`" in result.err
     assert "refused" in result.err.partition("\nfiles\n")[2]
 
 

@@ -88,6 +88,7 @@ WRITER_METHODS: Mapping[str, str] = MappingProxyType(
         "write_gif": "a MoviePy clip",
         "add_summary": "a TensorFlow 1 FileWriter",
         "add_graph": "a TensorFlow 1 FileWriter",
+        "summary_computed": "a TensorFlow 1 Supervisor",
         "add_scalar": "a TensorBoard SummaryWriter",
         "add_histogram": "a TensorBoard SummaryWriter",
         "add_image": "a TensorBoard SummaryWriter",

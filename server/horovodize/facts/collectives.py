@@ -167,8 +167,9 @@ class Collectives:
 
     def averages(self, minimize: ast.Call) -> bool:
         """Whether what makes a train op surely averages."""
-        assert isinstance(minimize.func, ast.Attribute)
-        return self._is_wrapped_by_then(minimize.func.value) or self._is_averaged_by_hand(minimize)
+        optimizer = self.sites.optimizer_of(minimize)
+        wrapped = optimizer is not None and self._is_wrapped_by_then(optimizer)
+        return wrapped or self._is_averaged_by_hand(minimize)
 
     def _is_averaged_by_hand(self, applied: ast.Call) -> bool:
         """Whether the gradients that a graph's optimizer applies were averaged by the script, also where they are put back:

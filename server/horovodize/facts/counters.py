@@ -179,6 +179,11 @@ class Counters:
                 )
             case ast.Attribute(attr=attr) if attr in ITERATIONS and not self.values.attribute_bindings(e):
                 yield self._variables.iterations if self._variables.is_optimizer(e.value) else None
+            case ast.Attribute() if supervisors := self.sites.supervisors_of_step(e):
+                for made in supervisors:
+                    step = argument(made, "global_step", 10)
+                    counter = self._variables.global_step
+                    yield from self._read(step, known, depth - 1) if step is not None else [counter]
             case ast.Attribute(attr="value") if not (
                 self.values.attribute_bindings(e) or self.values.read_by(e)
             ):  # of Keras 3's variables, and no property of the program's

@@ -13,10 +13,39 @@ _PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 def exits(loop: Loop) -> list[ast.stmt]:
-    """The statements that leave a loop: its own `break`s, and `return`s."""
+    """The statements that leave a loop: its own `break`s, `return`s, and what asks that to stop by which the loop ends:
+    `coordinator.request_stop()` in a `while not coordinator.should_stop():`."""
+    found, asked = list(_statements(loop)), asked_to_stop(loop)
     return [
-        n for n, own in _statements(loop) if isinstance(n, ast.Return) or (own and isinstance(n, ast.Break))
+        n
+        for n, own in found
+        if isinstance(n, ast.Return)
+        or (own and isinstance(n, ast.Break))
+        or (asked and _receiver(n, "request_stop") in asked)
     ]
+
+
+def asked_to_stop(loop: Loop) -> set[str]:
+    """What a loop asks whether it should stop: in its head, or in a turn (`if coordinator.should_stop(): break`)."""
+    heads = [loop.test] if isinstance(loop, ast.While) else []
+    for n, own in _statements(loop):
+        if own and isinstance(n, ast.If) and any(isinstance(s, ast.Break) for s in n.body):
+            heads.append(n.test)
+    calls = (n for head in heads for n in ast.walk(head) if isinstance(n, ast.Call))
+    return {
+        ast.unparse(c.func.value)
+        for c in calls
+        if isinstance(c.func, ast.Attribute) and c.func.attr == "should_stop"
+    }
+
+
+def _receiver(statement: ast.stmt, method: str) -> str | None:
+    """`coordinator` of a statement `coordinator.request_stop()`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=receiver, attr=attr))) if attr == method:
+            return ast.unparse(receiver)
+        case _:
+            return None
 
 
 def ends_program(call: ast.Call, names: Names) -> bool:

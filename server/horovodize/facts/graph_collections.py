@@ -1,4 +1,4 @@
-"""What a graph's collection of losses gives: `tf.get_collection("losses")`, `tf.losses.get_losses()`.
+"""What a graph's collection of losses gives: `tf.get_collection("losses")`, `tf.losses.get_total_loss()`.
 
 CIFAR-10's tutorial puts each loss into one, `tf.add_to_collection("losses", loss)`, and trains `tf.add_n` of it."""
 
@@ -11,15 +11,17 @@ from horovodize.summary.syntax import argument
 
 _V1 = "tensorflow.compat.v1."
 _COLLECTED = ("get_collection", "get_collection_ref")
+_OF_LOSSES = ("losses.get_losses", "losses.get_total_loss")
 _LOSSES = ("losses", "LOSSES")
 _PENALTIES = ("regularization", "REGULARIZATION")
 
 
 def is_collection(module: Module, call: ast.Call) -> bool:
     """Whether a call gives what has been put into a collection that holds, or may hold, losses."""
-    if module.names.last(call.func) not in _COLLECTED or not (module.names.of(call.func) or "").startswith(
-        _V1
-    ):
+    name = module.names.of(call.func) or ""
+    if name.endswith(_OF_LOSSES):
+        return name.startswith("tensorflow.")
+    if module.names.last(call.func) not in _COLLECTED or not name.startswith(_V1):
         return False
     key = _key(call)
     return key is not None and (key in _LOSSES or bool(_put_into(module, key)))
@@ -28,7 +30,7 @@ def is_collection(module: Module, call: ast.Call) -> bool:
 def collected(module: Module, call: ast.Call) -> list[ast.expr]:
     """The losses that a call of `is_collection` may give: what the module puts there, and what TensorFlow does by itself.
     Nothing where none is seen."""
-    key = _key(call)
+    key = _LOSSES[0] if (module.names.of(call.func) or "").endswith(_OF_LOSSES) else _key(call)
     if key is None:
         return []
     found = _put_into(module, key)

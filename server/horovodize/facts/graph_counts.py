@@ -9,7 +9,7 @@ from functools import cached_property
 from horovodize.facts.counter_kinds import GLOBAL_STEPS
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, says_none
+from horovodize.summary.syntax import argument, position, says_none
 
 _MODULE = "tensorflow."
 _COUNTING = ("minimize", "apply_gradients")
@@ -23,8 +23,15 @@ class GraphCounts:
 
     @cached_property
     def global_steps(self) -> list[ast.expr]:
-        """What train ops are given as the global step, which they count with each step."""
-        return list(self._counted(self.sites.graph_minimizes))
+        """What train ops are given as the global step, which they count with each step, and by what the graph's is got where
+        one counts that."""
+        graphs = sorted(self._global_steps_made, key=position) if self.counts_graphs else []
+        return [*self._counted(self.sites.graph_minimizes), *graphs]
+
+    @cached_property
+    def counts_graphs(self) -> bool:
+        """Whether a train op counts the graph's global step, as slim's does unless it is given one, or None."""
+        return any(argument(op, "global_step", 2) is None for op in self.sites.created_train_ops)
 
     @cached_property
     def counted_eagerly(self) -> set[ast.Call]:
@@ -37,7 +44,8 @@ class GraphCounts:
         """What is counted: of `minimize` and `apply_gradients`, the second parameter."""
         for op in updates:
             is_method = isinstance(op.func, ast.Attribute) and op.func.attr in _COUNTING
-            e = argument(op, "global_step", 1 if is_method else None)
+            created = 2 if op in self.sites.created_train_ops else None
+            e = argument(op, "global_step", 1 if is_method else created)
             if e is not None and not says_none(e):
                 yield e
 

@@ -19,14 +19,21 @@ _GRAPHS = ("tensorflow.Graph", "tensorflow.compat.v1.Graph")
 
 def sendings(syntax: Syntax, sites: Sites) -> list[ast.stmt]:
     """The statements by which a session sends all variables of its graph from rank 0."""
-    return [syntax.statement(c) for c in sites.method_calls("broadcast_global_variables")]
+    graph, built = sites.graph, set[ast.AST](sites.method_calls("broadcast_global_variables"))
+    named = {syntax.statement(c) for c in built if isinstance(syntax.parent.get(c), ast.Assign)}
+    runs = graph.all_runs if named else []
+    by_name = [c for c in runs if not built.isdisjoint(graph.operations(graph.fetches(c)))]
+    return [s for c in (*built, *by_name) if (s := syntax.statement(c)) not in named]
 
 
-def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: ast.Call) -> bool:
+def follows(
+    syntax: Syntax, sites: Sites, drive: Drive, block: list[ast.stmt], at: int, read: ast.Call
+) -> bool:
     """Whether a read of variables comes after a statement that sends them, or sets them as it will, on all ways to it, and
-    nothing runs in a session in between. A loop that does not hold both runs something before its next turn."""
-    graph, block = sites.graph, syntax.block(sent)
-    at = block.index(sent)
+    nothing runs in a session in between. A loop that does not hold both runs something before its next turn.
+
+    block, at: where that statement is; -1: before the block's first"""
+    graph = sites.graph
     runs = set[ast.AST](graph.all_runs)
     runs.update(r.call for r in graph.runs)  # a restore, too, sets variables
     runs.update(sites.method_calls("load"))  # `variable.load(value, session)`
@@ -37,7 +44,7 @@ def follows(syntax: Syntax, sites: Sites, drive: Drive, sent: ast.stmt, read: as
         return False
     for way in drive.ways(read):
         for frame in way:
-            if any(not syntax.inside(sent, loop) for loop in frame.loops):
+            if any(not syntax.inside(block[max(at, 0)], loop) for loop in frame.loops):
                 return False
             met, is_clear = _clear_above(syntax, drive, block, at, frame.node, runs)
             if not is_clear:

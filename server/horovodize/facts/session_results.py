@@ -12,6 +12,7 @@ from horovodize.facts.kept import VARIABLES
 from horovodize.facts.known_calls import STEPS, is_agreed
 from horovodize.facts.sent_variables import follows, sendings
 from horovodize.facts.sources import Source
+from horovodize.summary.syntax import argument
 
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step
@@ -42,10 +43,13 @@ class SessionResults:
         if self._is_agreed(made) or (self.syntax.turned_with(call) and self._counts_runs(made)):
             return
         before_training = names and names <= {*STEPS, *VARIABLES} and not self.syntax.loops(call)
-        restored = before_training and bool(self.flow.sites.method_calls("restore"))
         flow = self.flow
+        restores = bool(flow.sites.method_calls("restore") or flow.sites.supervised)
+        restored = before_training and restores
         if restored and any(
-            follows(self.syntax, flow.sites, flow.drive, s, call) for s in sendings(self.syntax, flow.sites)
+            follows(self.syntax, flow.sites, flow.drive, block, block.index(s), call)
+            for s in sendings(self.syntax, flow.sites)
+            if (block := self.syntax.block(s))
         ):
             return
         step.varies(Source.FILES if restored else Source.ROWS, call)
@@ -59,7 +63,14 @@ class SessionResults:
             step.varies(Source.ROWS, results)
 
     def _made_of(self, fetched: Iterable[ast.expr]) -> list[ast.AST]:
-        return [o.node for f in fetched for o in self.values.origins(f)]
+        found = list[ast.AST]()
+        for made in (o.node for f in fetched for o in self.values.origins(f)):
+            supervisors = self.flow.sites.supervisors_of_step(made)
+            steps = [argument(c, "global_step", 10) for c in supervisors]
+            found += [o.node for e in steps if e is not None for o in self.values.origins(e)]
+            found += self._graph_counts.global_step_variables if None in steps else ()
+            found += [] if supervisors else [made]
+        return found
 
     def _is_agreed(self, made: list[ast.AST]) -> bool:
         """Whether a run gives nothing but a graph's step, or what all ranks have agreed on."""

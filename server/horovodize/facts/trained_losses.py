@@ -56,7 +56,7 @@ class TrainedLosses:
                 continue
             sources = (
                 [op]
-                if names.last(op.func) == "minimize"
+                if self.sites.loss_of(op) is not None
                 else [
                     n
                     for n in self.module.values.depends([op], 800)
@@ -65,7 +65,7 @@ class TrainedLosses:
             )
             for source in sources:
                 first = "ys" if names.last(source.func) == "gradients" else "loss"
-                loss = argument(source, first, 0)
+                loss = self.sites.loss_of(source) or argument(source, first, 0)
                 if loss is not None:
                     for context in self.contexts(source, frozenset()):
                         yield loss, context

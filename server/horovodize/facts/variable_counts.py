@@ -138,9 +138,9 @@ class VariableCounts:
     @cached_property
     def global_step(self) -> Counter | None:
         """The global step, where a train op counts it."""
-        if not (
-            self.graph_counts.global_steps if self.sites.builds_graph else self.graph_counts.counted_eagerly
-        ):
+        counts = self.graph_counts
+        in_graph = counts.counts_graphs or counts.global_steps
+        if not (in_graph if self.sites.builds_graph else counts.counted_eagerly):
             return None
         return Counter(CounterKind.GLOBAL_STEP, frozenset(self.feeding.drivers))
 

@@ -33,7 +33,7 @@ class Training:
 
     def __init__(self, module: Module, sites: Sites, variables: Variables) -> None:
         self.module, self.variables = module, variables
-        self._made = set[ast.AST](sites.graph_minimizes)
+        self._made = set[ast.AST](sites.graph_minimizes) - set[ast.AST](sites.created_train_ops)
 
     def is_train_op(self, call: ast.Call) -> bool:
         return call in self._made and isinstance(call.func, ast.Attribute) and not has_unpacking(call)

@@ -17,7 +17,12 @@ _MASTERS = {
     "SingularMonitoredSession": 2,
     "ChiefSessionCreator": 1,
     "WorkerSessionCreator": 1,
+    "Supervisor": None,
+    "managed_session": 0,
+    "prepare_or_wait_for_session": 0,
+    "PrepareSession": 0,
 }
+_CHIEFS = {"MonitoredTrainingSession": 1, "Supervisor": 3}
 _V1_OPTIMIZER = "tensorflow.compat.v1.train.Optimizer"
 _SERVER = "so this is distributed over servers already; take that out first, or every process would distribute again"
 _OPTIMIZER = "only one of `tf.compat.v1.train` can; give it as `{}=` to the class of `tf.compat.v1.estimator`"
@@ -28,20 +33,21 @@ _NO_OPTIMIZER = {
 
 # What trains, or sees to it, in code of TensorFlow's own, where no rule reaches.
 _MONITORED = "use `tf.train.MonitoredTrainingSession`, with an optimizer of your own"
+_SUPERVISED = (
+    "the loop is in `slim.learning.train`, where no rule reaches; run its steps as it does, `with "
+    "tf.train.Supervisor(logdir=…).managed_session() as session: for step in range(number_of_steps): session.run(train_op)`"
+)
 _TRAIN_OP = (
     "`{}` builds its train ops in code where the optimizer isn't wrapped, so each rank would train a model of its own; call "
     "the optimizer's `minimize`, with `tf.get_collection(tf.GraphKeys.UPDATE_OPS)` as its control dependencies"
 )
 _ELSEWHERE = {
-    "tensorflow.compat.v1.train.Supervisor": (
-        "a Supervisor initialises, saves and writes summaries by itself, on every rank; use `tf.train.MonitoredTrainingSession`"
-    ),
     "tensorflow.contrib.layers.optimize_loss": (
         "`optimize_loss` makes its optimizer itself, where it can't be wrapped; make one and call its `minimize`"
     ),
-    "tensorflow.contrib.slim.learning.train": f"the loop is in `slim.learning.train`, where no rule reaches; {_MONITORED}",
+    "tensorflow.contrib.slim.learning.train": _SUPERVISED,
     "tensorflow.contrib.training.train": f"the loop is in `tf.contrib.training.train`, where no rule reaches; {_MONITORED}",
-    "tf_slim.learning.train": f"the loop is in `slim.learning.train`, where no rule reaches; {_MONITORED}",
+    "tf_slim.learning.train": _SUPERVISED,
     "tf_slim.training.train": f"the loop is in `slim.training.train`, where no rule reaches; {_MONITORED}",
     "tf_slim.optimize_loss": (
         "`optimize_loss` makes its optimizer itself, where it can't be wrapped; make one and call its `minimize`"
@@ -49,10 +55,6 @@ _ELSEWHERE = {
 }
 # What builds train ops of optimizers that it is given. Behind those above: where the loop is elsewhere, too, that is said.
 _BUILDING = (
-    "tensorflow.contrib.slim.learning.create_train_op",
-    "tensorflow.contrib.training.create_train_op",
-    "tf_slim.learning.create_train_op",
-    "tf_slim.training.create_train_op",
     "tensorflow.contrib.gan.gan_train_ops",
     "tensorflow_gan.gan_train_ops",
 )
@@ -81,7 +83,7 @@ Found = tuple[ast.AST, str]
 
 def find_in_graphs(context: Context) -> Iterator[Found]:
     """The places that can't be distributed, with the reasons."""
-    if context.sites.monitored:
+    if context.sites.monitored or context.sites.supervised:
         yield from _servers(context)
     if context.sites.estimators:
         yield from _estimators(context)
@@ -126,7 +128,7 @@ def _servers(context: Context) -> Iterator[Found]:
         if last not in _MASTERS or not (context.names.of(call.func) or "tensorflow").startswith("tensorflow"):
             continue
         master = argument(call, "master", _MASTERS[last])
-        chief = argument(call, "is_chief", 1) if last == "MonitoredTrainingSession" else None
+        chief = argument(call, "is_chief", _CHIEFS[last]) if last in _CHIEFS else None
         if last == "WorkerSessionCreator":
             yield call, f"a worker waits for a chief to initialise its variables, {_SERVER}"
         elif master is not None and not (isinstance(master, ast.Constant) and not master.value):

@@ -12,8 +12,8 @@ than by `w.assign_sub(rate * gradient)` (or a momentum of gradients), or beside 
 `apply_gradients` with gradients of which no tape can be found in this file; and on TensorFlow 1's eager
 `implicit_gradients`. Of Estimators, on `train_and_evaluate` with a `TrainSpec` that is not made in the same file; on
 `tf.contrib.learn`; on those that take no optimizer (trees, baselines, `model_to_estimator`), and on canned ones of
-TensorFlow 2 whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on a
-`Supervisor`, `slim.learning.train`, `create_train_op` and `optimize_loss`; on optimizers that leave the steps to SciPy
+TensorFlow 2 whose optimizer is not one of `tf.compat.v1.train`; on files that train with Keras or a tape, too; on
+`slim.learning.train`, TF-GAN's `gan_train_ops` and `optimize_loss`; on optimizers that leave the steps to SciPy
 (`ScipyOptimizerInterface`); on functions of Keras' backend that take steps (`K.function(…, updates=…)`); on Keras
 Tuner's `search`, and on searches that are handed a function which trains (Optuna, Hyperopt, skopt, bayes_opt, Ray Tune, Talos,
 `wandb.agent`); on Keras models wrapped for scikit-learn (`KerasRegressor`); on TensorFlow Decision Forests; and where
@@ -83,11 +83,8 @@ with tf.Session() as session:
 import tensorflow as tf
 import tensorflow.contrib.slim as slim
 
-train = slim.learning.create_train_op(loss, tf.train.AdamOptimizer(0.001))  # HVD202
-with tf.Session() as session:
-    session.run(tf.global_variables_initializer())
-    for rows in batches:
-        session.run(train, {x: rows})
+train = slim.learning.create_train_op(loss, tf.train.AdamOptimizer(0.001))
+slim.learning.train(train, "logs", number_of_steps=1000)  # HVD202
 ```
 
 ```python
@@ -193,17 +190,13 @@ model.fit(x, y)
 ```
 
 ```python
-import horovod.tensorflow as hvd
 import tensorflow as tf
 import tensorflow.contrib.slim as slim
 
-hvd.init()
-optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.001))  # averages before the train op is built
-train = slim.learning.create_train_op(loss, optimizer)
-with tf.Session() as session:
-    session.run(tf.global_variables_initializer())
-    session.run(hvd.broadcast_global_variables(0))
-    for rows in batches[hvd.rank() :: hvd.size()]:
+train = slim.learning.create_train_op(loss, tf.train.AdamOptimizer(0.001))
+supervisor = tf.train.Supervisor(logdir="logs", summary_op=None)  # each rank's is the chief of its own session
+with supervisor.managed_session() as session:
+    for rows in batches:
         session.run(train, {x: rows})
 ```
 

@@ -121,8 +121,9 @@ def _objectives(draft: Draft) -> Iterator[ast.expr]:
             value for f in functions if isinstance(f, CALLABLES) for value in draft.values.returned(f)
         ]
         yield from computed or ([loss] if loss is not None else [])
-    for op in draft.sites.method_calls("minimize", "compute_gradients") if draft.in_graph else ():
-        loss = argument(op, "loss", 0)
+    computing = [*draft.sites.method_calls("minimize", "compute_gradients"), *draft.sites.created_train_ops]
+    for op in computing if draft.in_graph else ():
+        loss = draft.sites.loss_of(op) or argument(op, "loss", 0)
         if loss is not None:  # of a graph, which the fetched operation may only wait for
             yield loss
 

@@ -114,10 +114,20 @@ def doubt_of(draft: Draft, test: ast.expr) -> str:
     how many rows a rank has seen."""
     asked = {draft.names.last(n.func) for n in ast.walk(test) if isinstance(n, ast.Call)}
     measured = any(
-        isinstance(r, Varies) and r.kind is Source.ROWS and isinstance(r.where, (ast.Call, ast.Attribute))
+        isinstance(r, Varies) and r.kind is Source.ROWS and _is_given(draft, r.where)
         for r in differing(draft, test)
     )
     return _MEASURED if measured and not asked & _NO_NUMBER else ""
+
+
+def _is_given(draft: Draft, where: ast.AST) -> bool:
+    """Whether what varies is what a call gives: also by a name that is set to what a step gives, `loss = train(batch)`."""
+    if not isinstance(where, ast.Name):
+        return isinstance(where, (ast.Call, ast.Attribute))
+    runs = {run.call for run in draft.sites.graph.trainings}
+    steps: set[ast.AST] = {u.call for u in draft.sites.updates} | runs
+    bound = (b.value for b in draft.module.scopes.reaching(where) if b.kind == "assign")
+    return any(isinstance(v, ast.Call) and (v in runs or draft.drive.reaches(v, steps)) for v in bound)
 
 
 # ---------------------------------------------------------------------- values

@@ -7,6 +7,7 @@ session's graph, before it is finalised.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.session_names import Session, has_own_graph, in_caller, is_elsewhere
@@ -14,7 +15,7 @@ from horovodize.rules.statistics import may_have_statistics
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run, made_default
-from horovodize.summary.syntax import FUNCTIONS, Loop, argument, end, position
+from horovodize.summary.syntax import FUNCTIONS, Loop, argument, end, position, says_none
 
 _BROADCAST = f"{CORE}.broadcast_global_variables(root_rank=0)"
 _AVERAGES = ("batch_norm", "UPDATE_OPS", "assign_moving_average", "ExponentialMovingAverage")
@@ -26,33 +27,48 @@ _WHY = "They are not averaged and drift apart; evaluating and saving then use th
 def send_after(
     draft: Draft, statement: ast.stmt, run: Run, session: str | None, comment: str = ""
 ) -> list[Edit]:
-    """The edits that send rank 0's variables after a statement. Refuses where the graph may be finalised by then.
+    """The edits that send rank 0's variables after a statement, or first in a `with` that opens the session of `run`. Refuses
+    where the graph may be finalised by then.
 
     run: what is run in that session elsewhere; session: what it is called after the statement (None: the default one)"""
-    built, edits = _operation(draft, statement)
+    built, edits = _operation(draft, statement, run)
     lines = [f"{session}.run({built})" if session is not None else f"{built}.run()"]
     if session is not None and built == _BROADCAST and has_own_graph(draft, run, statement):
         lines = [f"with {session}.graph.as_default():", *(f"    {line}" for line in lines)]
     elif session is None and built == _BROADCAST and (opened := _default_elsewhere(draft, statement)):
         default = f"{draft.v1(opened.func)}.get_default_session()"
         lines = [f"with {default}.graph.as_default():", *(f"    {line}" for line in lines)]
+    if opens(draft, statement, run.call):
+        assert isinstance(statement, ast.With)
+        return [*edits, draft.before(statement.body[0], draft.lines_of(*lines, comment=comment))]
     return [*edits, *draft.put_after(statement, draft.lines_of(*lines, comment=comment), level=-1)]
 
 
-def _operation(draft: Draft, statement: ast.stmt) -> tuple[str, list[Edit]]:
+def opens(draft: Draft, statement: ast.stmt, ready: ast.AST) -> bool:
+    """`with supervisor.managed_session() as session:`, where that makes the variables ready."""
+    return isinstance(statement, ast.With) and any(
+        draft.syntax.inside(ready, item.context_expr) or item.context_expr is ready
+        for item in statement.items
+    )
+
+
+def _operation(draft: Draft, statement: ast.stmt, run: Run) -> tuple[str, list[Edit]]:
     """The broadcast as it is run after a statement, and what builds it earlier if the graph is finalised before."""
     syntax = draft.syntax
-    for call in draft.sites.method_calls("finalize"):
+    for call in _finalising(draft, run):
         finalised = syntax.statement(call)
-        if call.args or call.keywords or not isinstance(finalised, ast.Expr):
-            continue
-        if syntax.function(finalised) is syntax.function(statement):
-            if position(finalised) > position(statement):
+        owner = _kept_by(draft, finalised, statement)
+        if syntax.function(finalised) is syntax.function(statement) or owner:
+            if position(finalised) > position(statement) and not owner:
                 continue
-            if end(finalised) <= position(statement) and draft.can_insert(finalised):
-                name = draft.same_name("broadcast")
-                first = draft.once("built", finalised)
-                return name, [draft.before(finalised, [f"{name} = {_BROADCAST}"])] if first else []
+            before = finalised is statement or end(finalised) <= position(statement)
+            if (before or owner) and draft.can_insert(finalised):
+                name = owner + draft.same_name("broadcast")
+                built, graph = f"{name} = {_BROADCAST}", argument(call, "graph", 0)
+                lines = [built]
+                if graph is not None and not says_none(graph):
+                    lines = [f"with {draft.module.text(graph)}.as_default():", f"    {built}"]
+                return name, [draft.before(finalised, lines)] if draft.once("built", finalised) else []
         draft.refuse(
             "HVD006",
             call,
@@ -60,6 +76,44 @@ def _operation(draft: Draft, statement: ast.stmt) -> tuple[str, list[Edit]]:
             "variables; finalise it later",
         )
     return _BROADCAST, []
+
+
+def _kept_by(draft: Draft, finalised: ast.stmt, statement: ast.stmt) -> str:
+    """`self.` where a method keeps its Supervisor in a field (`self.supervisor = …`), which methods of the same object use;
+    nothing else."""
+    syntax = draft.syntax
+    targets = finalised.targets if isinstance(finalised, ast.Assign) else []
+    made, used = syntax.function(finalised), syntax.function(statement)
+    if not isinstance(made, FUNCTIONS) or not isinstance(used, FUNCTIONS) or not made.args.args:
+        return ""
+    if (
+        syntax.method_class(made) is None
+        or syntax.method_class(made) is not syntax.method_class(used)
+        or [a.arg for a in made.args.args[:1]] != [a.arg for a in used.args.args[:1]]
+    ):
+        return ""
+    owner = made.args.args[0].arg
+    kept = any(isinstance(t, ast.Attribute) and ast.unparse(t.value) == owner for t in targets)
+    return f"{owner}." if kept else ""
+
+
+def _finalising(draft: Draft, run: Run) -> Iterator[ast.Call]:
+    """What makes the graph of a session take no more operations: `graph.finalize()`, a Supervisor that is made for it."""
+    opened = draft.sites.graph.opened(run.session) if run.session is not None else set()
+    by = [c.func.value for c in opened & set(draft.sites.supervised) if isinstance(c.func, ast.Attribute)]
+    made = {c for supervisor in by for c in draft.values.calls(supervisor)}
+    yield from (c for c in draft.sites.supervisors if c in made)
+    for supervisor in by if not made & set(draft.sites.supervisors) else ():
+        draft.refuse(
+            "HVD006",
+            supervisor,
+            "where this Supervisor is made, which finalises the graph, can't be followed, so rank 0's variables can't be "
+            "sent in it; make it in this file",
+        )
+    for call in draft.sites.method_calls("finalize"):
+        statement = draft.syntax.statement(call)
+        if not call.args and not call.keywords and isinstance(statement, ast.Expr):
+            yield call
 
 
 def _default_elsewhere(draft: Draft, statement: ast.stmt) -> ast.Call | None:

@@ -2,7 +2,8 @@
 
 What it does   `tf.train.AdamOptimizer(rate)` becomes `hvd.DistributedOptimizer(…)` where it is made, in a chain before
                `.minimize(loss)`, too. Every optimizer of the file (GANs have two); its rate is scaled by C5, its decay by C4.
-               Gradients that `tf.gradients` computes for `apply_gradients` are averaged where they are computed.
+               Gradients that `tf.gradients` computes for `apply_gradients` are averaged where they are computed. What slim's
+               `create_train_op` is given is wrapped, too: it computes the gradients by it.
 Why            `minimize` and `compute_gradients` of the wrapped optimizer average; unwrapped, every rank trains a model of its
                own.
 Before         train_op = tf.train.AdamOptimizer(0.001).minimize(loss)
@@ -36,11 +37,8 @@ _PLACEHOLDER = "tensorflow.compat.v1.placeholder"
 
 def apply(draft: Draft) -> None:
     averaged = [c for c in draft.sites.graph_minimizes if not _averages_by_hand(draft, c)]
-    receivers = {
-        c.func.value
-        for c in [*averaged, *draft.sites.method_calls("compute_gradients")]
-        if isinstance(c.func, ast.Attribute)
-    }
+    built_by = [*averaged, *draft.sites.method_calls("compute_gradients")]
+    receivers = {e for c in built_by if (e := draft.sites.optimizer_of(c)) is not None}
     made = {call for receiver in receivers for call in draft.values.calls(receiver)}
     for trained in trained_optimizers(draft):
         if trained.sink != "graph":

@@ -142,7 +142,7 @@ def _is_trained(draft: Draft, made: ast.Call) -> bool:
 def _losses(draft: Draft) -> Iterator[ast.expr]:
     """What is minimized."""
     for call in draft.sites.graph_minimizes:
-        loss = argument(call, "loss", 0)
+        loss = draft.sites.loss_of(call)
         if loss is not None:
             yield loss
     for call in draft.sites.method_calls("compute_gradients", "gradients"):

@@ -166,20 +166,7 @@ def _leaves(statement: ast.If, loop: Loop) -> bool:
     """Whether a loop ends with what an `if` does: it breaks, or asks the coordinator that the loop asks to stop."""
     if isinstance(statement.body[-1], ast.Break):
         return True
-    if not isinstance(loop, ast.While):
-        return False
-    asked = {
-        ast.unparse(n.func.value)
-        for n in ast.walk(loop.test)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "should_stop"
-    }
-    calls = (s.value for s in statement.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call))
-    return any(
-        isinstance(c.func, ast.Attribute)
-        and c.func.attr == "request_stop"
-        and ast.unparse(c.func.value) in asked
-        for c in calls
-    )
+    return isinstance(loop, ast.While) and any(s in statement.body for s in exits(loop))
 
 
 def counts(draft: Draft, loop: ast.While, left: ast.expr) -> bool:

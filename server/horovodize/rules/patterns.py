@@ -78,6 +78,7 @@ _PATTERNS: dict[LoopKind, tuple[Rule, ...]] = {
         graph_optimizer.RULE,
         session_config.RULE,
         session_broadcast.RULE,
+        monitored_checkpoint.RULE,
         session_steps.RULE,
     ),
     LoopKind.MONITORED_SESSION: (

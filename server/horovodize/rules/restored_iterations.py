@@ -126,6 +126,7 @@ def goes_on(draft: Draft) -> bool:
     given = [k for c in draft.syntax.calls for k in c.keywords if k.arg in _FOLDERS]
     sessions = (c for c in draft.syntax.calls if draft.names.last(c.func) == "MonitoredTrainingSession")
     folders = [k.value for k in given] + [c.args[2] for c in sessions if len(c.args) > 2]
+    folders += [e for c in draft.sites.supervisors if (e := argument(c, "logdir", 7)) is not None]
     return any(not says_none(e) for e in folders)
 
 

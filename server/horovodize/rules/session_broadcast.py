@@ -11,6 +11,7 @@ Why            Every rank initialises its own random weights. Averaged gradients
 Before         sess.run(init)
 After          sess.run(init)
                sess.run(hvd.broadcast_global_variables(root_rank=0))
+               A Supervisor finalises the graph when it is made: the broadcast is built before, and run first in its session.
 Leaves alone   Sessions that do not train: those that restore a model to evaluate it. MonitoredSessions (M1 has a hook).
 Refuses        A session that trains and is initialised nowhere in the file; a graph that is finalised too early (HVD006).
 Source         Seed 2.5.1, expression statements. Errata: 56 of 153 real files bind the initialiser first; what is restored on
@@ -32,13 +33,13 @@ from horovodize.rules import steered
 from horovodize.rules.any_rank_test import differing
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
-from horovodize.rules.graph_broadcast import after_session_loops, send_after
+from horovodize.rules.graph_broadcast import after_session_loops, opens, send_after
 from horovodize.rules.rule import Rule
 from horovodize.rules.session_names import Session, in_caller
 from horovodize.rules.sessions_apart import are_apart, same_session
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.graph import Run
-from horovodize.summary.syntax import LOOPS, Loop, position
+from horovodize.summary.syntax import CALLABLES, LOOPS, Loop, position
 
 _WHY = "Every rank initialises its own random weights; training starts from rank 0's."
 _WHAT = "Send rank 0's variables to all ranks once they are ready"
@@ -57,7 +58,12 @@ class _Place:
 
 def apply(draft: Draft) -> None:
     graph = draft.sites.graph
-    ready = [r for r in graph.runs if r.kind in _READY and not _is_monitored(draft, r)]
+    begun = _begun_by(draft)
+    ready = [
+        r
+        for r in graph.runs
+        if r.kind in _READY and not _is_monitored(draft, r) and not _runs_in(draft, begun, r.call)
+    ]
     trainings = [r for r in graph.trainings if not _is_monitored(draft, r)]
     places: list[_Place] = []
     for run in [*ready, *_set_apart(draft, trainings)]:
@@ -75,6 +81,19 @@ def apply(draft: Draft) -> None:
                 "where the variables of this session are initialised is not in this file; rank 0's have to be sent to all "
                 "ranks after that",
             )
+
+
+def _begun_by(draft: Draft) -> set[ast.AST]:
+    """The functions that a Supervisor or a Scaffold runs while it opens a session, `init_fn=restore`: the graph is finalised by
+    then, and rank 0's variables are sent once the session is open."""
+    given = (k.value for c in draft.syntax.calls for k in c.keywords if k.arg == "init_fn")
+    return {o.node for e in given for o in draft.values.origins(e) if isinstance(o.node, CALLABLES)}
+
+
+def _runs_in(draft: Draft, functions: set[ast.AST], call: ast.Call) -> bool:
+    return bool(functions) and any(
+        f.function in functions for way in draft.drive.ways(call) for f in way if f.function is not None
+    )
 
 
 def _set_apart(draft: Draft, trainings: list[Run]) -> list[Run]:
@@ -140,6 +159,9 @@ def _meet(
             continue
         if frame.node is other.node:
             continue
+        opening = draft.syntax.statement(frame.node)
+        if frame.node is ready.call and opens(draft, opening, ready.call):
+            return opening if draft.syntax.inside(other.node, opening) else None, frame
         if draft.syntax.inside(frame.node, other.node):
             return _lifted(draft, ready), frame
         return _before(draft, frame.node, other.node), frame
@@ -270,17 +292,17 @@ def _last_ones(draft: Draft, places: list[_Place], trainings: list[Run]) -> Iter
     ordered = sorted(places, key=lambda p: position(p.statement))
     is_one = len(draft.sites.graph.sessions) == 1  # the default session, and what it is called
     for i, place in enumerate(ordered):
+        block = _block(draft, place)
         later = [
             p
             for p in ordered[i + 1 :]
-            if draft.syntax.block(p.statement) is draft.syntax.block(place.statement)
-            and (is_one or p.session == place.session)
+            if draft.syntax.block(p.statement) is block and (is_one or p.session == place.session)
         ]
         if any(p.statement is place.statement for p in later):
             continue
         if later and not (
-            _trains_between(draft, place.statement, later[0].statement, sites)
-            or _is_left_between(draft, place.statement, later[0].statement, sites)
+            _trains_between(draft, place, later[0].statement, sites)
+            or _is_left_between(draft, place, later[0].statement, sites)
         ):
             continue
         if is_one and any(_comes_before(draft, place, p, sites) for p in ordered if p is not place):
@@ -317,19 +339,30 @@ def _indices(draft: Draft, block: list[ast.stmt], node: ast.AST) -> list[int]:
     ]
 
 
-def _trains_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[ast.AST]) -> bool:
-    block = draft.syntax.block(first)
-    between = block[block.index(first) + 1 : block.index(second)]
-    return any(draft.drive.reaches(s, sites) for s in between)
+def _block(draft: Draft, place: _Place) -> list[ast.stmt]:
+    """The block in which a place is: that of its statement, or what a `with` holds that makes variables ready."""
+    statement = place.statement
+    if isinstance(statement, ast.With) and opens(draft, statement, place.run.call):
+        return statement.body
+    return draft.syntax.block(statement)
 
 
-def _is_left_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set[ast.AST]) -> bool:
+def _between(draft: Draft, first: _Place, second: ast.stmt) -> list[ast.stmt]:
+    """The statements between a place and a later one of its block."""
+    block = _block(draft, first)
+    begin = block.index(first.statement) + 1 if first.statement in block else 0
+    return block[begin : block.index(second)]
+
+
+def _trains_between(draft: Draft, first: _Place, second: ast.stmt, sites: set[ast.AST]) -> bool:
+    return any(draft.drive.reaches(s, sites) for s in _between(draft, first, second))
+
+
+def _is_left_between(draft: Draft, first: _Place, second: ast.stmt, sites: set[ast.AST]) -> bool:
     """Whether the function of two statements of a block may be left between them, and training follows all the same, where
     it is called: `if training: return`, before a model is restored."""
-    block = draft.syntax.block(first)
-    between = block[block.index(first) + 1 : block.index(second)]
-    here = draft.syntax.function(first)
-    leaves = (n for s in between for n in ast.walk(s) if isinstance(n, ast.Return))
+    block, here = _block(draft, first), draft.syntax.function(first.statement)
+    leaves = (n for s in _between(draft, first, second) for n in ast.walk(s) if isinstance(n, ast.Return))
     if all(draft.syntax.function(n) is not here for n in leaves):
         return False
     return any(i < 0 for site in sites for i in _indices(draft, block, site))
@@ -337,10 +370,12 @@ def _is_left_between(draft: Draft, first: ast.stmt, second: ast.stmt, sites: set
 
 def _know_reads(draft: Draft, place: _Place) -> None:
     """Variables that the session reads next, `start = epoch.eval(sess)`, are rank 0's on all ranks: they were sent."""
+    block = _block(draft, place)
+    at = block.index(place.statement) if place.statement in block else -1
     for read in draft.sites.graph.all_runs:
         found = [r for r in draft.uniform.reasons(read) if isinstance(r, Varies)]
         if any(r.kind is Source.FILES and r.where is read for r in found) and follows(
-            draft.syntax, draft.sites, draft.drive, place.statement, read
+            draft.syntax, draft.sites, draft.drive, block, at, read
         ):
             draft.decide(read, Agreed("S4"))
 
@@ -350,7 +385,8 @@ def _know_reads(draft: Draft, place: _Place) -> None:
 
 def _write(draft: Draft, place: _Place) -> None:
     statement = place.statement
-    if not draft.can_put_after(statement):
+    within = opens(draft, statement, place.run.call)
+    if not (draft.can_insert(_block(draft, place)[0]) if within else draft.can_put_after(statement)):
         draft.refuse(
             "HVD006", statement, "rank 0's variables have to be sent after this; give it a line of its own"
         )

@@ -51,7 +51,8 @@ def apply(draft: Draft) -> None:
         if last == "MonitoredSession":
             _pin_creator(draft, call)
         elif last in _POSITIONS:
-            pin_session(draft, call, "config", _POSITIONS[last])
+            used = draft.sites.any_v1 if call in draft.sites.supervised else call.func
+            pin_session(draft, call, "config", _POSITIONS[last], used)
 
 
 def _pin_creator(draft: Draft, call: ast.Call) -> None:
@@ -78,8 +79,11 @@ def _pin_creator(draft: Draft, call: ast.Call) -> None:
             pin_session(draft, origin.call, "config", _POSITIONS[last])
 
 
-def pin_session(draft: Draft, call: ast.Call, parameter: str, index: int | None) -> None:
-    """Gives a call that opens sessions a pinned config, or pins the one that it has."""
+def pin_session(
+    draft: Draft, call: ast.Call, parameter: str, index: int | None, used: ast.expr | None = None
+) -> None:
+    """Gives a call that opens sessions a pinned config, or pins the one that it has. `used`: a use of TensorFlow 1, where the
+    call is a method of an object."""
     if not draft.once("pinned", call):
         return
     config = argument(call, parameter, index)
@@ -89,7 +93,7 @@ def pin_session(draft: Draft, call: ast.Call, parameter: str, index: int | None)
                 "HVD006", call, f"`**` may pass a config, which has to be pinned; give `{parameter}=…`"
             )
             return
-        name = config_at(draft, call, call.func)
+        name = config_at(draft, call, used or call.func)
         edit = (
             Edit(draft.module.span(config), name)
             if config is not None

@@ -84,7 +84,7 @@ def is_elsewhere(draft: Draft, opened: ast.Call, statement: ast.stmt) -> bool:
     withs = [
         a for a in syntax.ancestors(opened) if isinstance(a, ast.With) and _names_graph(draft, a, opened)
     ]
-    given = argument(opened, "graph", 1)
+    given = argument(opened, "graph", None if opened in draft.sites.supervised else 1)
     if given is None and not withs:
         return False
     if given is not None and any(_enters(a, given) for a in syntax.ancestors(statement)):

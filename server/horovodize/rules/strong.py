@@ -234,7 +234,7 @@ def sites_of(draft: Draft, optimizer: ast.expr | None) -> list[ast.Call]:
     for compiled in sites.compiles:
         if any(same(o) for o in compiled.optimizers):
             found += _fits_of(draft)[compiled]
-    ops = {c for c in sites.graph_minimizes if isinstance(c.func, ast.Attribute) and same(c.func.value)}
+    ops = {c for c in sites.graph_minimizes if same(sites.optimizer_of(c))}
     for run in sites.graph.trainings:
         if ops and ops & set(sites.graph.operations(sites.graph.fetches(run.call))):
             found.append(run.call)

@@ -209,7 +209,10 @@ class CarriedState:
 
     def _is_global_step(self, e: ast.expr) -> bool:
         calls = self.values.calls(e)
-        counted = [argument(op, "global_step", 1) for op in self.sites.graph_minimizes]
+        created = self.sites.created_train_ops
+        counted = [
+            argument(op, "global_step", 2 if op in created else 1) for op in self.sites.graph_minimizes
+        ]
         steps = {c for e in counted if e is not None for c in self.values.calls(e)}
         return bool(calls) and all(c in steps or _STEP.search(self.names.last(c.func)) for c in calls)
 

@@ -74,10 +74,17 @@ class Run:
 class Graph:
     """What one module builds into graphs and runs in sessions."""
 
-    def __init__(self, module: Module, train_ops: list[ast.Call], sessions: list[ast.Call]) -> None:
+    def __init__(
+        self,
+        module: Module,
+        train_ops: list[ast.Call],
+        sessions: list[ast.Call],
+        supervised: list[ast.Call],
+    ) -> None:
         self.module, self.values, self.syntax = module, module.values, module.syntax
         self.train_ops = set[ast.AST](train_ops)
         self.sessions = set[ast.AST](sessions)
+        self._supervised = supervised
 
     # ------------------------------------------------------------------ runs
 
@@ -85,6 +92,8 @@ class Graph:
     def runs(self) -> list[Run]:
         """The runs that train, initialize or restore, in the order of the text."""
         found = [run for call in self._run_calls() if (run := self._run(call)) is not None]
+        named = [(c, self._called(c)) for c in self._supervised]
+        found += [Run(c, "initialize", session) for c, session in named if session is not None]
         if not any(run.kind == "train" for run in found):
             found += [
                 Run(c, "train", self.session_of(c)) for c in self._run_calls() if self._names_a_train_op(c)
@@ -226,7 +235,15 @@ class Graph:
 
     def opened(self, session: ast.expr) -> set[ast.Call]:
         """The constructions that a session expression may come from."""
-        return {c for c in self.values.calls(session) if c in self.sessions}
+        bound = {c for c in self._supervised if self._called(c) is session}
+        return bound or {c for c in self.values.calls(session) if c in self.sessions}
+
+    def _called(self, opened: ast.Call) -> ast.expr | None:
+        """What a session is called that a Supervisor opens: `with supervisor.managed_session() as session:`"""
+        around = self.syntax.parent.get(opened)
+        if isinstance(around, ast.withitem):
+            return around.optional_vars if isinstance(around.optional_vars, ast.Name) else None
+        return next(iter(_targets(around)), None)
 
     # ------------------------------------------------------------------ operations
 

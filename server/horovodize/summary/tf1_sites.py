@@ -8,7 +8,7 @@ from functools import cached_property
 
 from horovodize.summary.graph import Graph
 from horovodize.summary.module import Module, is_optimizer_class
-from horovodize.summary.syntax import FUNCTIONS, is_super
+from horovodize.summary.syntax import FUNCTIONS, argument, is_super
 
 # Names that TensorFlow 1 does not have.
 _ONLY_V2 = (
@@ -18,6 +18,15 @@ _ONLY_V2 = (
     "tensorflow.config.",
 )
 _ONLY_V1 = ("tensorflow.app.", "tensorflow.flags.", "tensorflow.logging.", "tensorflow.python_io.")
+
+
+# Functions of slim that build a train op of the loss and the optimizer that they are given.
+_CREATING = (
+    "tensorflow.contrib.slim.learning.create_train_op",
+    "tensorflow.contrib.training.create_train_op",
+    "tf_slim.learning.create_train_op",
+    "tf_slim.training.create_train_op",
+)
 
 
 class Tf1Sites(ABC):
@@ -44,8 +53,26 @@ class Tf1Sites(ABC):
 
     @cached_property
     def sessions(self) -> list[ast.Call]:
-        names = ("Session", "InteractiveSession", "managed_session", "get_session")
-        return [c for c in self.module.calls_called(*names) if self._is_known(c)]
+        names = ("Session", "InteractiveSession", "get_session")
+        return [*(c for c in self.module.calls_called(*names) if self._is_known(c)), *self.supervised]
+
+    @cached_property
+    def supervised(self) -> list[ast.Call]:
+        """The sessions that a `tf.train.Supervisor` opens, with their variables initialised or restored:
+        `supervisor.managed_session()`."""
+        opened = self.method_calls("managed_session", "prepare_or_wait_for_session", "PrepareSession")
+        return [c for c in opened if self.module.values.callee(c) is None]
+
+    @cached_property
+    def supervisors(self) -> list[ast.Call]:
+        """`tf.train.Supervisor(…)`"""
+        return self.module.calls_of("tensorflow.compat.v1.train.Supervisor")
+
+    def supervisors_of_step(self, e: ast.AST) -> list[ast.Call]:
+        """The Supervisors of which an expression is the `global_step`: what it is given, or the graph's."""
+        if not isinstance(e, ast.Attribute) or e.attr != "global_step" or not self.supervisors:
+            return []
+        return [c for c in self.module.values.calls(e.value) if c in self.supervisors]
 
     @cached_property
     def monitored(self) -> list[ast.Call]:
@@ -73,8 +100,27 @@ class Tf1Sites(ABC):
     # ------------------------------------------------------------------ graphs
 
     @cached_property
+    def created_train_ops(self) -> list[ast.Call]:
+        """`slim.learning.create_train_op(loss, optimizer)`, which calls the optimizer's `compute_gradients` and
+        `apply_gradients`, counts the graph's global step, and gives the loss."""
+        return self.module.calls_of(*_CREATING)
+
+    def optimizer_of(self, train_op: ast.Call) -> ast.expr | None:
+        """The optimizer that a train op is built by."""
+        if train_op in self.created_train_ops:
+            return argument(train_op, "optimizer", 1)
+        return train_op.func.value if isinstance(train_op.func, ast.Attribute) else None
+
+    def loss_of(self, train_op: ast.Call) -> ast.expr | None:
+        """The loss that a train op is given; None of one of gradients."""
+        created = train_op in self.created_train_ops
+        is_minimize = isinstance(train_op.func, ast.Attribute) and train_op.func.attr == "minimize"
+        loss = argument(train_op, "total_loss" if created else "loss", 0)
+        return loss if created or is_minimize else None
+
+    @cached_property
     def graph_minimizes(self) -> list[ast.Call]:
-        """`minimize` and `apply_gradients` that build the train op of a TF1 graph."""
+        """`minimize`, `apply_gradients` and what is given an optimizer, where they build the train op of a TF1 graph."""
         eager = self.eager_updates
         found = []
         for call in self.method_calls("minimize", "apply_gradients"):
@@ -84,7 +130,7 @@ class Tf1Sites(ABC):
                 continue
             if self.module.values.callee(call) is None:  # a method of this module's: what it does counts
                 found.append(call)
-        return found
+        return [*found, *self.created_train_ops]
 
     def is_handed_on(self, call: ast.Call) -> bool:
         """Whether a method of an optimizer of this module's own hands a step on to the same method of the class that it is made
@@ -102,7 +148,8 @@ class Tf1Sites(ABC):
         `apply_gradients` only build. (With a tape in the file they train at once.)"""
         if self.tapes or not (self.sessions or self.monitored or self.estimators):
             return False
-        if not self.method_calls("minimize", "apply_gradients") and not (self.monitored or self.estimators):
+        building = [*self.method_calls("minimize", "apply_gradients"), *self.created_train_ops]
+        if not building and not (self.monitored or self.estimators):
             return False  # sessions that Keras trains in, or that only infer
         return not self.module.calls_of("tensorflow.compat.v1.enable_eager_execution")
 
@@ -110,12 +157,13 @@ class Tf1Sites(ABC):
     def graph(self) -> Graph:
         """The module's train ops and what its sessions run."""
         train_ops = self.graph_minimizes if self.builds_graph else []
-        return Graph(self.module, train_ops, [*self.sessions, *self.monitored])
+        return Graph(self.module, train_ops, [*self.sessions, *self.monitored], self.supervised)
 
     @cached_property
     def any_v1(self) -> ast.expr:
         """Some use of TensorFlow 1's names in a module that has one."""
-        calls = [*self.sessions, *self.monitored, *self.estimators, *self.graph_minimizes]
+        opened = [*self.supervisors, *(c for c in self.sessions if c not in self.supervised)]
+        calls = [*opened, *self.monitored, *self.estimators, *self.graph_minimizes]
         return calls[0].func if calls else self.v1_uses[0]
 
     @cached_property
@@ -145,4 +193,4 @@ class Tf1Sites(ABC):
             [*self.graph_minimizes, *self.method_calls("compute_gradients")],
             key=lambda c: (c.lineno, c.col_offset),
         )
-        return [c.func.value for c in calls if isinstance(c.func, ast.Attribute)]
+        return [e for c in calls if (e := self.optimizer_of(c)) is not None]

@@ -47,9 +47,10 @@ def minimizes(context: Context, restriction: Restriction) -> Iterator[Violation]
             continue
         if call.func.attr == "apply_gradients":
             yield from _applies(context, restriction, call)
-        if call.func.attr != "minimize":
+        optimizer = context.sites.optimizer_of(call) if context.sites.loss_of(call) is not None else None
+        if optimizer is None:
             continue
-        if not is_plain(context, call.func.value) or not (use.runs(call) or may_be_handed_on(context, call)):
+        if not is_plain(context, optimizer) or not (use.runs(call) or may_be_handed_on(context, call)):
             continue
         if context.facts.rank_tests.may_be_guarded(call):
             continue
@@ -58,5 +59,5 @@ def minimizes(context: Context, restriction: Restriction) -> Iterator[Violation]
             call,
             "each rank trains a model of its own with this: the optimizer averages nothing; wrap it in "
             "`hvd.DistributedOptimizer(optimizer)`",
-            fixes=[wrap(context, call.func.value, horovod(context))],
+            fixes=[wrap(context, optimizer, horovod(context))],
         )
