@@ -325,7 +325,9 @@ def test_a_name_that_is_split_off_is_divided_after_the_split() -> None:
 def test_a_name_that_is_evaluated_is_divided_where_it_trains() -> None:
     dataset(
         "ds = tf.data.Dataset.from_tensor_slices(x).batch(3)\nmodel.fit(ds)\nmodel.evaluate(ds)\n",
-        "ds = tf.data.Dataset.from_tensor_slices(x).batch(3)\nmodel.fit(" + OF_NAME + ")\nmodel.evaluate(ds)\n",
+        "ds = tf.data.Dataset.from_tensor_slices(x).batch(3)\nmodel.fit("
+        + OF_NAME
+        + ")\nmodel.evaluate(ds)\n",
     )
 
 

@@ -90,7 +90,11 @@ def test_elsewhere_a_helper_divides_them(feed: str) -> None:
 def test_a_line_with_room_takes_the_expression() -> None:
     made = f"ds = {SLICES}(np.load('rows.npy'))\n"
     then = "model.evaluate(ds)\n"
-    check(KERAS, made + "model.fit(ds.map(f))\n" + then, made + f"model.fit(ds{FEW.format('ds')}.map(f))\n" + then)
+    check(
+        KERAS,
+        made + "model.fit(ds.map(f))\n" + then,
+        made + f"model.fit(ds{FEW.format('ds')}.map(f))\n" + then,
+    )
 
 
 ROWS = "rows = np.load('rows.npy')\n"

@@ -57,7 +57,9 @@ def test_an_example_that_is_only_shown_is_each_rank_s_own(drawn: str) -> None:
     shown = f"k = {drawn}\nprint(a[k])\n"
     check(HEAD, shown + SLICES.format("range(0, n, 3)"), shown + DEALT)
     text = divide(HEAD + f"k = {drawn}\na = a[k]\n" + SLICES.format("range(0, n, 3)")).text
-    assert ("k = alike(" if drawn == "np.random.choice(n)" else f"k = hvd.broadcast_object({drawn})\n") in text
+    assert (
+        "k = alike(" if drawn == "np.random.choice(n)" else f"k = hvd.broadcast_object({drawn})\n"
+    ) in text
 
 
 def test_where_nothing_is_dealt_out_nothing_is_ordered() -> None:

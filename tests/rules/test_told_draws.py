@@ -125,7 +125,10 @@ def test_as_many_numbers_as_there_are_rows_are_sent_once(rows: str, drawn: str, 
     assert ("alike" in text) is not told
 
 
-ROWS_CHOSEN = TAPE + "x = np.load('rows.npy')\nn = 500\np = {}\nx = x[p]\nfor i in range(0, 90, 3):\n    step(x[i : i + 3], b)\n"
+ROWS_CHOSEN = (
+    TAPE
+    + "x = np.load('rows.npy')\nn = 500\np = {}\nx = x[p]\nfor i in range(0, 90, 3):\n    step(x[i : i + 3], b)\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +171,11 @@ for trial in range(3):
 )
 def test_what_each_trial_draws_is_sent(drawn: str, trained: str, is_told: bool) -> None:
     text = plan_of(TRIALS.format(drawn, trained)).text
-    sent = f"hvd.broadcast_object({drawn})" if "int(" not in drawn else "int(hvd.broadcast_object(np.random.randint(1, 4)))"
+    sent = (
+        f"hvd.broadcast_object({drawn})"
+        if "int(" not in drawn
+        else "int(hvd.broadcast_object(np.random.randint(1, 4)))"
+    )
     assert (f"    units = {sent}\n" in text) is is_told
     assert ("def alike(" in text) is not is_told
 
