@@ -18,7 +18,8 @@ After          model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariables
                                           hvd.callbacks.MetricAverageCallback(), EarlyStopping(),
                                           *([ModelCheckpoint("m.h5")] if hvd.rank() == 0 else [])])
 Leaves alone   `train_on_batch`, which takes no callbacks (K6).
-Asks           A callback that can't be seen into: every rank runs it, and it may set rates or count batches. BackupAndRestore,
+Asks           A callback that can't be seen into, or one derived from a class that can't be: every rank runs it, and it may set
+               rates or count batches. Those of packages that track runs are known to write. BackupAndRestore,
                which resumes each rank from a folder of its own. What a class of the user's own decides by batches' losses or by
                the clock: all ranks then do what one would; weights and variables that it sets by them. One that draws new
                weights in the middle of training. State that a layer or a loss of one's own sets by the rows it sees, where
