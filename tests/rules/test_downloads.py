@@ -40,7 +40,7 @@ def test_what_does_not_download() -> None:
         ("def read(path=tf.keras.utils.get_file('a', u)): pass", "no statement"),
         ("if new: d = tf.keras.datasets.mnist.load_data()", "no statement"),
         ("a = 1; d = tf.keras.datasets.mnist.load_data()", "no statement"),
-        ("if not os.path.exists('a'):\n    p = tf.keras.utils.get_file('a', u)", "not every process"),
+        ("if not os.path.exists('a'):\n    p = tf.keras.utils.get_file('a', u)", "some processes may never"),
         ("while not d:\n    d = tf.keras.datasets.mnist.load_data(time.time())", "evaluated twice"),
     ],
 )
@@ -344,6 +344,10 @@ def test_what_is_in_the_cache_by_now_is_not_waited_for_again(then: str, guards: 
     between = "model.build((4, 9))\n"
     text = apply(HEAD + "big = True\n" + AGAIN + between + then, *RULES).text
     assert text.count(WAIT) == guards
+
+
+def test_a_statement_over_several_lines_is_none_before_itself() -> None:
+    assert apply(HEAD + AGAIN.replace(", _ =", ", (\n    u, v,\n) ="), *RULES).text.count(WAIT) == 1
 
 
 def test_what_some_runs_leave_out_is_no_download_before() -> None:

@@ -50,7 +50,8 @@ def test_horovods_callbacks_come_first(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "passed"),
     [
-        ("mine = [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        ("mine = [c.BaseLogger()]\nprint(mine)\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        ("mine = [c.BaseLogger()]\nmine.insert(0, c.BaseLogger())\nmodel.fit(x, y, callbacks=mine)", "*mine"),
         ("mine = None\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
         (
             "mine = [c.BaseLogger()] if careful else None\nmodel.fit(x, y, callbacks=mine)",
@@ -58,7 +59,7 @@ def test_horovods_callbacks_come_first(before: str, after: str) -> None:
         ),
         ("from m import mine\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
         ("mine = list()\nmodel.fit(x, y, callbacks=mine)", "*(mine or [])"),
-        ("mine = []\nmine.append(c.BaseLogger())\nmodel.fit(x, y, callbacks=mine)", "*mine"),
+        ("mine = []\nmine = mine + [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)", "*mine"),
         (
             "mine = [c.BaseLogger()]\nmine += [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)",
             "*mine",
@@ -70,6 +71,37 @@ def test_a_list_with_a_name_is_taken_into_a_new_one(before: str, passed: str) ->
     line = f"[{H}, {passed}]\n"
     after = f"\ncallbacks = {line}model.fit(x, y, callbacks=callbacks)\n"
     assert text == HEAD + before.rsplit("\n", 1)[0] + after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("mine = [c.BaseLogger()]\n", f"mine = [{H}, c.BaseLogger()]\n"),
+        (
+            "mine = []\nif x:\n    mine.append(c.BaseLogger())\n",
+            f"mine = [{H}]\nif x:\n    mine.append(c.BaseLogger())\n",
+        ),
+    ],
+)
+def test_a_list_that_is_passed_once_is_extended_where_it_is_made(before: str, after: str) -> None:
+    fit = "model.fit(x, y, callbacks=mine)\n"
+    assert only(plan_of(HEAD + before + fit), "K3") == HEAD + after + fit
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "mine = [c.BaseLogger()]\nfor k in range(3):\n    model.fit(x, y, callbacks=mine)\n",
+        "mine = [c.BaseLogger()]\nmodel.fit(x, y, callbacks=mine)\nmodel.fit(y, x, callbacks=mine)\n",
+        "def train(mine=[c.BaseLogger()]):\n    model.fit(x, y, callbacks=mine)\ntrain()\ntrain()\n",
+    ],
+)
+def test_each_fit_needs_callbacks_that_have_not_broadcast_yet(source: str) -> None:
+    text = only(plan_of(HEAD + source), "K3")
+    fits = source.count("model.fit")
+    assert text.count("callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)") == fits
+    assert "mine = [hvd" not in text
+    assert "mine=[hvd" not in text
 
 
 def test_one_callback_with_a_name_is_no_list() -> None:
@@ -182,7 +214,7 @@ def test_a_writer_with_a_name_stays_on_rank_0_too(before: str, after: str) -> No
     ],
 )  # fmt: skip
 def test_writers_that_are_added_to_a_list_stay_on_rank_0(before: str, after: str) -> None:
-    text = only(plan_of(HEAD + before + "model.fit(x, y, callbacks=mine)\n"), "K3")
+    text = only(plan_of(HEAD + before + "print(mine)\nmodel.fit(x, y, callbacks=mine)\n"), "K3")
     assert text.startswith(HEAD + after)
 
 

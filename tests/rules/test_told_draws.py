@@ -153,15 +153,19 @@ import random
 import numpy as np
 import tensorflow as tf
 x, y = np.load('x.npy'), np.load('y.npy')
+SIZES = [4, 8]
 for trial in range(3):
     units = {}
+    print(len(SIZES))
     model = tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
     model.compile('sgd', 'mse')
     {}
 """
 
 
-@pytest.mark.parametrize("drawn", ["random.choice([4, 8])", "int(np.random.randint(1, 4))"])
+@pytest.mark.parametrize(
+    "drawn", ["random.choice([4, 8])", "random.choice(SIZES)", "int(np.random.randint(1, 4))"]
+)
 @pytest.mark.parametrize(
     ("trained", "is_told"),
     [
@@ -178,6 +182,11 @@ def test_what_each_trial_draws_is_sent(drawn: str, trained: str, is_told: bool) 
     )
     assert (f"    units = {sent}\n" in text) is is_told
     assert ("def alike(" in text) is not is_told
+
+
+def test_what_a_list_is_given_later_may_be_anything() -> None:
+    text = plan_of(TRIALS.format("random.choice(SIZES)", "model.fit(x, y)\n    SIZES.append(model)")).text
+    assert "alike(random.choice)(SIZES)" in text
 
 
 @pytest.mark.parametrize("drawn", ["np.random.rand(9000, 224, 224)", "np.random.rand(n, 3)"])

@@ -214,7 +214,7 @@ def _under(context: Context, test: ast.expr, site: ast.Call, in_statement: bool 
     if differs is not None and differs.kind not in _AGREED and not (goes_on and differs.kind is Source.FILES):
         yield (
             site,
-            f"not every rank may train here: {differs.why}; decide by something that is the same on every rank",
+            f"some ranks may never train here: {differs.why}; decide by something that is the same on every rank",
             differs.where,
         )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from horovodize.rules.draft import ON_ROOT, Draft
-from horovodize.rules.guards import Guards
+from horovodize.rules.guards import Guards, outputs_of
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES
 
@@ -28,6 +28,8 @@ def extended(
     base     canonical name of the class of which a single element is an instance
     make     makes the new list for a name
     through  a function that gives what is to be taken of a list that is no literal, or of None"""
+    if make is not in_place and not through and (literal := _only_for(draft, given)) is not None:
+        given = literal
     joined = ", ".join(first)
     span = draft.module.span(given)
     if isinstance(given, (ast.List, ast.Tuple)):
@@ -57,6 +59,34 @@ def extended(
     if kind == "element":
         return list(Edit.around(span, f"[{joined}, ", "]", -1))
     return list(Edit.around(span, f"[{joined}, *(", " or [])]", -1))
+
+
+def _only_for(draft: Draft, given: ast.expr) -> ast.List | None:
+    """The literal list that a name stands for which is only appended to and passed once, as often as it is made: what is put
+    first can stand in it. (Horovod's callbacks broadcast once; two `fit`s need two of them.)"""
+    if not isinstance(given, ast.Name) or draft.options.elastic:
+        return None
+    scopes, syntax = draft.module.scopes, draft.syntax
+    bindings = scopes.reaching(given)
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if not isinstance(made, ast.List) or bindings[0].path:
+        return None
+    function, scope = syntax.function(given), scopes.lookup(given.id, given)
+    same = [n for n in syntax.every(ast.Name) if n.id == given.id and scopes.lookup(n.id, n) is scope]
+    of_one_file = function is not None or len(syntax.trees) == 1
+    others = [n for n in same if n is not given and not _is_receiver(draft, n, ("append", "extend"))]
+    set_once = len(others) == 1 and isinstance(others[0].ctx, ast.Store)
+    if not set_once or not of_one_file or outputs_of(draft).is_early(made):
+        return None
+    alike = syntax.function(made) is function and syntax.loops(made) == syntax.loops(given)
+    return made if alike else None
+
+
+def _is_receiver(draft: Draft, name: ast.Name, methods: Sequence[str]) -> bool:
+    """Whether a name is read for nothing but a call of one of these methods."""
+    read = draft.syntax.parent[name]
+    called = draft.syntax.parent[read] if isinstance(read, ast.Attribute) and read.attr in methods else None
+    return isinstance(called, ast.Call) and called.func is read
 
 
 def kind_of(draft: Draft, given: ast.expr, base: str) -> str:

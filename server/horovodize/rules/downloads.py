@@ -5,7 +5,8 @@ What it does   Before a statement that loads a data set or a file through a cach
                looking whether it is there (`urlretrieve`, a command as `os.system("wget …")`) is left to local rank 0.
                With the `if not os.path.exists(…)` around it, and where what it gives is its path again, or isn't read. So are
                archives that are unpacked (`ZipFile(…).extractall()`), and commands whose output is led into a file
-               (`os.system("perl score.pl > score.txt")`).
+               (`os.system("perl score.pl > score.txt")`). What a statement before has loaded through the cache is there by now:
+               nobody waits for it again.
 Why            Processes of one host share the cache: several at once download into the same file and read it half written.
 Before         (x, y), _ = tf.keras.datasets.mnist.load_data()
 After          # One process per host downloads; the others then read its copy.
@@ -146,7 +147,7 @@ class _Downloads:
         if self.outputs.is_early(statement):
             return "it runs before Horovod is initialised"
         if self.draft.drive.in_traced(statement) or not self.draft.uniform.reached_alike(statement):
-            return "not every process may come here"
+            return "some processes may never come here"
         if self._comes_by_files(statement):
             return "a process that comes later may find the files and not come here"
         if self._may_be_caught(statement):
@@ -257,10 +258,11 @@ class _Downloads:
         draft = self.draft
         if self._is_made_again(call) or not all(isinstance(a, ast.Constant) for a in arguments(call)):
             return False
-        around = [a for a in draft.syntax.ancestors(call) if isinstance(a, ast.stmt)]
+        own = draft.syntax.statement(call)
+        around = [own, *(a for a in draft.syntax.ancestors(own) if isinstance(a, ast.stmt))]
         blocks = [draft.syntax.block(a) for a in around]
         return any(
-            statement.lineno < call.lineno
+            statement.lineno < own.lineno
             and draft.syntax.block(statement) in blocks
             and draft.syntax.function(statement) is draft.syntax.function(call)
             and draft.names.of(before.func) == draft.names.of(call.func)

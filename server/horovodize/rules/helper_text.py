@@ -87,7 +87,8 @@ def _said_beside(draft: Draft, lines: list[str]) -> list[str]:
 def _as_py_dataset(draft: Draft, lines: tuple[str, ...]) -> tuple[str, ...]:
     """A sequence of Keras 3 also says how many workers read it, and may be told when an epoch begins."""
     workers = "sequence.workers, sequence.use_multiprocessing, sequence.max_queue_size"
-    lines = tuple(line.replace("super().__init__()", f"super().__init__({workers})") for line in lines)
+    begins = lines.index("    def __init__(self, sequence):") + 1
+    lines = (*lines[:begins], f"        super().__init__({workers})", *lines[begins:])
     named = {f.name for f in draft.syntax.every(ast.FunctionDef)}
     if "num_batches" in named:
         first = next(i for i, line in enumerate(lines) if "__len__" in line)

@@ -43,10 +43,9 @@ SILENT = ("class {name}:{comment}",)
 STANDS_FOR = "  # stands for a writer on ranks that write nothing: only rank 0 does"
 DOES_NOTHING = ("    def __getattr__(self, method):", "        return lambda *args, **kwargs: None")
 
-_A_SEQUENCE = (
+_A_SEQUENCE = (  # of Keras 2: Keras 3 has its own set up, too
     "",
     "    def __init__(self, sequence):",
-    "        super().__init__()",
     f"        self.sequence, self.rank, self.size = sequence, {RANK}, {SIZE}",
 )
 _A_RANKS_BATCHES = (
@@ -150,7 +149,7 @@ HELPERS = {
     ),
     "rounds": (
         "def {name}(items):",
-        '    """The rounds of a loop as (item, own): the item is the same on all ranks, in the end the last."""',
+        '    """Each turn: an item that all ranks count by (at the end the last), and this rank\'s own."""',
         f"    turns = max(1, len(items) // {SIZE})",
         f"    own = items[{RANK} % max(1, len(items)) : turns * {SIZE} : {SIZE}]",
         "    return list(zip([*items[: turns - 1], *items[-1:]], own))",
@@ -209,7 +208,7 @@ HELPERS = {
     ),
     "own_batch": (
         "def {name}(batches):",
-        '    """This rank\'s batch of a round; in the last one there may be fewer than ranks, and some take the same."""',
+        '    """This rank\'s batch of a round; in the last round, which may be short, some ranks take the same."""',
         f"    return batches[{RANK} % len(batches)]",
     ),
     "shuffle_seed": (
@@ -220,7 +219,7 @@ HELPERS = {
     ),
     "alike": (
         "def {name}(draw):",
-        '    """A function that draws at random; on several ranks from one stream of random numbers."""',
+        '    """Lets a random function draw the same on all ranks: from one stream of random numbers."""',
         f"    if {SIZE} == 1:",
         "        return draw",
         "    source = draw.__self__",
@@ -288,7 +287,7 @@ HELPERS = {
     ),
     "ShardedFlow": (
         "class {name}({tf}.keras.utils.Sequence):",
-        '    """Every size()-th batch of a sequence of Keras\' that shuffles, in one order on all ranks."""',
+        '    """Every size()-th batch of one of Keras\' sequences, shuffled in one order on all ranks."""',
         *_A_SEQUENCE,
         "        self.order = {random}.Random(sequence.seed or 0)",
         "        self.on_epoch_end()",

@@ -1,9 +1,10 @@
 """K3 fit: broadcast first, metrics averaged, and each callback where it belongs.
 
 What it does   Every `fit` gets `BroadcastGlobalVariablesCallback(0)` and `MetricAverageCallback()` before the user's own
-               callbacks. Those that write files (ModelCheckpoint, TensorBoard, CSVLogger, …) stay on rank 0; those that
-               steer the training (EarlyStopping, ReduceLROnPlateau, LearningRateScheduler, …) and the user's own classes run
-               on every rank (what those print or write is guarded inside them, C6). A random network that gives the targets or
+               callbacks; where a list has a name and only this `fit` gets it, they stand in the list. Those that write files
+               (ModelCheckpoint, TensorBoard, CSVLogger, …) stay on rank 0; those that steer the training (EarlyStopping,
+               ReduceLROnPlateau, LearningRateScheduler, …) and the user's own classes run on every rank (what those print or
+               write is guarded inside them, C6). A random network that gives the targets or
                measures the loss, and is not trained, takes rank 0's weights; likewise what a callback keeps of the weights from
                before the first step, and sets into the model later, and a model that says before its first step what is trained
                on (`rows = model.predict(x)[:, 0] > 0.9`): one without weights yet is asked, and rank 0's answer sent.

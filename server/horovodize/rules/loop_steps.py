@@ -39,8 +39,8 @@ _IN_ORDER = (
     "stretch of the data of its own"
 )
 _METHOD = (
-    "the weights are set here by what the steps before came to, so their number is part of the method and can't be divided, "
-    "and the weights that each rank kept before them differ"
+    "the weights are set here from what the steps before made of them, so the number of those steps is part of the method and "
+    "can't be divided among the ranks, and each rank kept other weights from before them"
 )
 _WHAT_BESIDE = "Check the step that is taken beside those of the batches"
 _WHY_BESIDE = "The loop over the batches is divided among the ranks, and their rate grows; this step comes as often as alone."

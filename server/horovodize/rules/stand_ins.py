@@ -18,7 +18,7 @@ _BY_NAME = ("getattr", "vars")
 def for_writer(draft: Draft, made: ast.Call) -> str:
     """An expression for what stands for a writer that is made somewhere."""
     methods = _methods(draft, made)
-    if methods is None or len(methods) > _FEW:
+    if methods is None or len(methods) > _FEW or "SilentWriter" in draft.helpers:
         return f"{draft.helper('SilentWriter')}()"
     takes = (
         "*args, **options" if any(call.keywords for calls in methods.values() for call in calls) else "*args"

@@ -10,7 +10,7 @@ import ast
 
 from horovodize.facts.exits import exits
 from horovodize.rules import keras_session, layer_state
-from horovodize.rules.draft import CORE, KERAS, Draft
+from horovodize.rules.draft import CORE, KERAS, LINE, Draft
 from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import Loop, argument
@@ -65,7 +65,7 @@ def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
         first = draft.once("statistics", loop)
         if keras_session.is_wanted(draft) and not first:
             return  # a Keras session has sent all that it has
-        lines = [line for model in new for line in guarded(draft, loop, model, _sending(draft, model))]
+        lines = _sending_all(draft, loop, new)
         lines = list(dict.fromkeys(lines)) if keras_session.is_wanted(draft) else lines
         lines = draft.lines_of(*lines, comment=_COMMENT if first else "")
         returns = exits(loop) if _never_ends(loop) else []
@@ -106,6 +106,17 @@ def _sending(draft: Draft, model: str) -> str:
     if keras_session.is_wanted(draft):
         return f"{KERAS}.broadcast_global_variables(0)"
     return f"{CORE}.broadcast_variables({model}.non_trainable_variables, root_rank=0)"
+
+
+def _sending_all(draft: Draft, place: ast.stmt, models: list[str]) -> list[str]:
+    """The lines that give the statistics of models to all ranks: one, where it can be and isn't too long."""
+    lines = [guarded(draft, place, model, _sending(draft, model)) for model in models]
+    plain = all(len(of_one) == 1 for of_one in lines) and not keras_session.is_wanted(draft)
+    together = ", ".join(f"*{model}.non_trainable_variables" for model in models)
+    line = f"{CORE}.broadcast_variables([{together}], root_rank=0)"
+    if len(models) > 1 and plain and len(line.replace(CORE, "hvd")) <= LINE:
+        return [line]
+    return [line for of_one in lines for line in of_one]
 
 
 def _takes_statement(draft: Draft, fit: Fit) -> bool:

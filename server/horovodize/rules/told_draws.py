@@ -57,7 +57,7 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     is_seldom = len(ways) == 1 and all(_trains_whole(draft, loop) for f in ways[0] for loop in f.loops)
     small = name in _OF_SHAPE and _is_small(draft, call, name)
     if name == "choice":
-        small = _is_literal(call) or (of_rows and _is_small(draft, call, name))
+        small = _is_literal(draft, call) or (of_rows and _is_small(draft, call, name))
     if small and is_seldom:
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     return []
@@ -212,12 +212,23 @@ def _is_number(draft: Draft, e: ast.expr) -> bool:
     )
 
 
-def _is_literal(call: ast.Call) -> bool:
-    """`choice([0.1, 0.01])`, `choice(["adam", "sgd"])`, `choice(9, 5)`: of what is chosen, any rank can be told."""
-    parts = [e for a in call.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])]
+def _is_literal(draft: Draft, call: ast.Call) -> bool:
+    """`choice([0.1, 0.01])`, `choice(RATES)`, `choice(9, 5)`: of what is chosen, any rank can be told."""
+    given = [_written_out(draft, a) for a in call.args]
+    parts = [e for a in given for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])]
     values = [e.value for e in parts if isinstance(e, ast.Constant)]
     few = all(not isinstance(v, int) or v <= _SMALL for v in values)
     return len(values) == len(parts) and few and not call.keywords
+
+
+def _written_out(draft: Draft, e: ast.expr) -> ast.expr:
+    """The list that a name stands for which nothing is added to; else what is given itself."""
+    origins = [o.node for o in draft.values.origins(e) if not o.path] if isinstance(e, ast.Name) else []
+    if len(origins) != 1 or not isinstance(origins[0], (ast.Tuple, ast.List)) or not isinstance(e, ast.Name):
+        return e
+    loads = (n for n in draft.syntax.every(ast.Name) if n.id == e.id and isinstance(n.ctx, ast.Load))
+    changed = any(isinstance(draft.syntax.parent[n], (ast.Attribute, ast.Starred)) for n in loads)
+    return e if changed else origins[0]
 
 
 def _is_small(draft: Draft, call: ast.Call, name: str) -> bool:

@@ -17,10 +17,9 @@ if gpus:
 
 
 class ShardedFlow(tf.keras.utils.Sequence):
-	"""Every size()-th batch of a sequence of Keras' that shuffles, in one order on all ranks."""
+	"""Every size()-th batch of one of Keras' sequences, shuffled in one order on all ranks."""
 
 	def __init__(self, sequence):
-		super().__init__()
 		self.sequence, self.rank, self.size = sequence, hvd.rank(), hvd.size()
 		self.order = random.Random(sequence.seed or 0)
 		self.on_epoch_end()

@@ -8,7 +8,7 @@ import pictures
 hvd.init()  # each process is a rank
 
 
-def rounds(items):  # the rounds of a loop as (item, own): the item is the same on all ranks, in the end the last
+def rounds(items):  # each turn: an item that all ranks count by (at the end the last), and this rank's own
     turns = max(1, len(items) // hvd.size())
     own = items[hvd.rank() % max(1, len(items)) : turns * hvd.size() : hvd.size()]
     return list(zip([*items[: turns - 1], *items[-1:]], own))

@@ -87,8 +87,7 @@ def train(dataset, epochs):
                     hvd.broadcast_variables(variables, root_rank=0)
                 first_batch = False
         # Horovod: rank 0's batch-norm statistics, not averaged.
-        hvd.broadcast_variables(generator.non_trainable_variables, root_rank=0)
-        hvd.broadcast_variables(discriminator.non_trainable_variables, root_rank=0)
+        hvd.broadcast_variables([*generator.non_trainable_variables, *discriminator.non_trainable_variables], root_rank=0)
         save_images(generator, epoch + 1, seed)
         # Save the model every 15 epochs
         if (epoch + 1) % 15 == 0 and hvd.rank() == 0:

@@ -80,8 +80,28 @@ def test_what_is_made_for_an_unknown_version_stops(name: str, tmp_path: Path) ->
     script = made_for("", HERE / "programs" / f"{name}.py", tmp_path)
     run = train(script, tmp_path / "run", ranks=2, world=KERAS_3)
     assert not run.complete
-    assert "RuntimeError: Keras 3 would average nothing here" in run.why()
+    error = {"fit": "AssertionError", "on_batch": "RuntimeError"}[name]
+    assert f"{error}: Keras 3 would average nothing here" in run.why()
     assert not any(report["optimizers"] for report in run.reports)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("fit", "has no attribute 'ref'"), ("on_batch", "RuntimeError: Keras 3 would")]
+)
+def test_it_stops_also_where_python_leaves_assertions_out(name: str, error: str, tmp_path: Path) -> None:
+    """`fit` in its first batch, by the callback that broadcasts."""
+    script = made_for("", HERE / "programs" / f"{name}.py", tmp_path)
+    run = subprocess.run(
+        [KERAS_3.python, "-O", script],
+        cwd=tmp_path,
+        env=environment(200, KERAS_3),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert error in run.stderr
 
 
 def test_without_the_guard_it_would_not_average(tmp_path: Path) -> None:
