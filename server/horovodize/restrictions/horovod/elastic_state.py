@@ -8,8 +8,8 @@ their weights differently. A counter that isn't in the state begins again.
 ## When it is reported
 On a `TensorFlowState` that is given the variables of a model only, where an optimizer with variables of its own trains it; on
 a `TensorFlowKerasState` that is given no optimizer, where nothing compiles one into the model. As information: on a function
-under `@hvd.elastic.run` whose steps or epochs are counted by nothing of the state, on a state that nothing ever commits, and on
-a rate that grows with the number of ranks and isn't set again when this changes.
+under `@hvd.elastic.run` whose steps or epochs are counted by nothing of the state, on a state that nothing ever commits, on a
+count of it that is read and never set, and on a rate that grows with the number of ranks and isn't set again when this changes.
 
 ## Quick fix
 None: `hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0)`, `for state.batch in range(state.batch, steps):` and
@@ -119,6 +119,7 @@ from collections.abc import Iterator
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.horovod_use import rates_of
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
@@ -126,6 +127,7 @@ from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacki
 _OF_MODELS = ("TensorFlowKerasState", "KerasState")
 _OF_VARIABLES = "TensorFlowState"
 _COMMITS = ("commit", "CommitStateCallback", "check_host_updates", "UpdateBatchStateCallback")
+_MOVING = ("UpdateBatchStateCallback", "UpdateEpochStateCallback")
 _RATES = ("learning_rate", "lr")
 _LIMIT = 100
 _WITHOUT_VARIABLES = "SGD"  # unless it has momentum
@@ -154,6 +156,7 @@ def find(context: Context) -> Iterator[Violation]:
             )
     if states:
         yield from _uncounted(context)
+        yield from _never_set(context, states)
         yield from _epochs_again(context)
         yield from _rate_of_before(context)
 
@@ -197,13 +200,39 @@ def _uncounted(context: Context) -> Iterator[Violation]:
                 and _counts(context, loop)
                 and _is_outermost(context, loop, function)
             ):
-                if not any(isinstance(n, ast.Name) and n.id == given for n in ast.walk(loop.iter)):
+                skips = (
+                    n.test for n in ast.walk(loop) if isinstance(n, ast.If)
+                )  # `if i < state.batch: continue`
+                asked = (n for e in (loop.iter, *skips) for n in ast.walk(e))
+                if not any(isinstance(n, ast.Name) and n.id == given for n in asked):
                     yield RESTRICTION.at(
                         context,
                         loop.iter,
                         f"after a change of workers this counts from the beginning again: keep the count in `{given}`",
                         severity=Severity.INFORMATION,
                     )
+
+
+def _never_set(context: Context, states: list[ast.Call]) -> Iterator[Violation]:
+    """Counts that a state is made with and an elastic function reads, and that nothing moves on."""
+    given = {s for f in context.syntax.functions if (s := _state_of(context, f)) is not None}
+    attributes = [n for n in context.syntax.every(ast.Attribute) if isinstance(n, ast.Attribute)]
+    moved = {n.attr for n in attributes if isinstance(n.ctx, ast.Store)}
+    read = {n.attr: n for n in attributes if isinstance(n.value, ast.Name) and n.value.id in given}
+    if not context.facts.horovod.is_whole or any(map(context.module.loads.get, (*_MOVING, "setattr"))):
+        return
+    for state in states:
+        for word in state.keywords if not has_unpacking(state) else ():
+            is_count = isinstance(word.value, ast.Constant) and type(word.value.value) is int
+            if is_count and word.arg in read and word.arg not in moved:
+                yield RESTRICTION.at(
+                    context,
+                    word.value,
+                    f"nothing moves `{word.arg}` on: after a change of workers all begins again; set "
+                    f"`{context.text(read[word.arg])}` in each turn",
+                    severity=Severity.INFORMATION,
+                    related=[context.related(read[word.arg], "read here")],
+                )
 
 
 def _epochs_again(context: Context) -> Iterator[Violation]:
@@ -268,7 +297,11 @@ def _is_elastic(context: Context, decorator: ast.expr) -> bool:
 
 
 def _counts(context: Context, loop: ast.For) -> bool:
-    return isinstance(loop.iter, ast.Call) and context.is_builtin(loop.iter.func, "range")
+    """Whether a loop goes through numbers, or takes the first batches, `enumerate(rows.take(n))`."""
+    through = gone_through(context, loop.iter)
+    if not isinstance(through, ast.Call):
+        return False
+    return context.is_builtin(through.func, "range") or context.names.last(through.func) == "take"
 
 
 def _is_outermost(context: Context, loop: ast.For, function: Function) -> bool:

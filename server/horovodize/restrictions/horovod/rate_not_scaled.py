@@ -10,10 +10,11 @@ On a wrapped optimizer whose rate, or the first one of its schedule, is a consta
 trains on batches of more rows, or on the optimizer of a loop with a wrapped tape, in a script that uses size() for nothing but
 to divide the rows or the steps (or to print it); also in a `MonitoredTrainingSession` whose graph draws or reads its rows, if
 its `StopAtStepHook` is given steps that are divided, and in a session that is fed batches, also where it is fed the rate. Not
-where it can't be seen what a `fit` trains on: all ranks may train on the same rows.
+where it can't be seen what a `fit` trains on: all ranks may train on the same rows. On a rate of a wrapped optimizer, also one
+of PyTorch's, that is multiplied by `local_size()` and by nothing that knows of other hosts, unless the script names Adasum.
 
 ## Quick fix
-Multiply the rate by `size()`.
+Multiply the rate by `size()`; `size()` for `local_size()`.
 
 ## Example that breaks it
 ```python
@@ -64,6 +65,16 @@ hvd.init()
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(Config.rate)), "mse")  # HVD308
 model.fit(tf.data.Dataset.range(1000).batch(10), epochs=3)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.local_size())), "mse")  # HVD308
+model.fit(rows, epochs=3, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 ```
 
 ## Near misses
@@ -163,6 +174,7 @@ from horovodize.facts.fed_rates import FedRates
 from horovodize.facts.horovod_use import TAPES, rates_of
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import of_one_host
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import times_size
 from horovodize.restrictions.horovod.summed_and_scaled import by_hand, sums
@@ -174,7 +186,8 @@ from horovodize.summary.values import Origin
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    if not use.shows_training or not all(map(use.is_number_of_shares, _asked(context))):
+    yield from of_one_host.rates(context, RESTRICTION)
+    if use.of_torch or not use.shows_training or not all(map(use.is_number_of_shares, _asked(context))):
         return
     if not all(_is_of_batches(context, loop) for loop in context.loops):
         return

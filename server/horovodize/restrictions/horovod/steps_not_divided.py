@@ -9,10 +9,11 @@ On the `steps_per_epoch` of a `fit` that is made without size(), where the rate 
 (`repeat()`, pictures that Keras' `flow_from_directory` or `flow` gives, a generator of the script's own that never ends), on
 the `steps` of an Estimator's training over such data, on the number of turns of loops over such data (`take(n)`, or `range(n)`
 around `next(batches)`, `while step < n` around draws), and on the steps after which a `StopAtStepHook` ends. On the `epochs`
-of a `fit` to arrays, or a data set of arrays, that are surely the same on all ranks.
+of a `fit` to arrays, or a data set of arrays, that are surely the same on all ranks. On steps that are divided by
+`local_size()`, and by nothing that knows of other hosts.
 
 ## Quick fix
-Divide the steps: `steps_per_epoch=steps // hvd.size()`.
+Divide the steps: `steps_per_epoch=steps // hvd.size()`; `size()` for `local_size()`.
 
 ## Example that breaks it
 ```python
@@ -80,6 +81,17 @@ hooks = [hvd.BroadcastGlobalVariablesHook(0), tf.train.StopAtStepHook(last_step=
 with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
     while not session.should_stop():
         session.run(train)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+model.fit(rows, steps_per_epoch=1000 // hvd.local_size(), callbacks=callbacks)  # HVD321
 ```
 
 ## Near misses
@@ -152,6 +164,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.steps import Feed
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import of_one_host
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.batches_alike import generators_of, is_alike, is_flow
 from horovodize.restrictions.horovod.first_rates import first_rate
@@ -174,6 +187,7 @@ _PARTING = ("take", "shard", "repeat", "skip", "from_generator", "choice", "samp
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
+    yield from of_one_host.steps(context, RESTRICTION)
     if not any(use.most(first_rate(context, rate)) == 1 for _, rates in averaging(context) for rate in rates):
         return
     yield from _fits(context)
