@@ -468,3 +468,17 @@ def test_what_is_put_under_another_key_is_another_thing() -> None:
     for key, answer in (("'step'", Uniform), ("'best'", Varies), ("i", Varies)):
         uniform, e = asked(source.replace("KEY", key))
         assert isinstance(uniform.of(e), answer), key
+
+
+def test_what_a_function_puts_under_another_key_is_another_thing() -> None:
+    source = "def note(told):\n    told['best'] = random.random()\nstate = {'step': 0}\nnote(state)\nasked(state[KEY])\n"
+    for key, answer in (("'step'", Uniform), ("'best'", Varies), ("int(sys.argv[1])", Varies)):
+        uniform, e = asked(source.replace("KEY", key))
+        assert isinstance(uniform.of(e), answer), key
+
+
+def test_the_epoch_that_a_callback_of_lambdas_is_told_is_that_of_all_ranks() -> None:
+    source = "tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: asked(epoch + 1))"
+    assert of(source) == Uniform()
+    assert isinstance(of(source.replace("asked(epoch", "asked(logs['loss']")), Unknown | Varies)
+    assert isinstance(of("register(lambda epoch, logs: asked(epoch + 1))"), Unknown)

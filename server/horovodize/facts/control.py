@@ -243,7 +243,7 @@ class Control:
         for place, given in [*own, *self._changes_of_object(e)]:
             if self._comes_later(place, e) or self._was_replaced(place, e):
                 continue
-            if _is_of_another_key(self.syntax.parent[place], item):
+            if _is_of_another_key(self._done_at(place, given), item):
                 continue
             if (
                 self.counted and item.size and self.flow.threads.changes(place, e)
@@ -254,6 +254,12 @@ class Control:
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
             if self.counted:
                 self.of_calls(step, place, e)
+
+    def _done_at(self, place: ast.expr, given: list[ast.expr]) -> ast.AST:
+        """What changes an object: `settings["epochs"] = n`, also in a function that it is passed to here."""
+        inside = self.syntax.parent.get(given[0]) if given else None
+        is_item = isinstance(inside, ast.Subscript) and inside.slice is given[0]
+        return inside if is_item and inside is not None else self.syntax.parent[place]
 
     def _changes_of_object(self, e: ast.Name | ast.Attribute) -> list[Change]:
         """What is done to an attribute of the same object under another name: `self.losses.append(…)` in a method, of what

@@ -20,6 +20,7 @@ from horovodize.facts.dealt import Dealt
 from horovodize.facts.fetched import Fetched
 from horovodize.facts.fit_metrics import FitMetrics
 from horovodize.facts.given_whole import given_whole
+from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import Kept
 from horovodize.facts.presence import NEVER_NONE, PRESENCE
 from horovodize.facts.signals import Signals
@@ -99,7 +100,7 @@ class Flow:
             module.syntax, module.scopes, module.names, module.values,
         )  # fmt: skip
         self.dealt, self.kept, self.metrics = dealt, kept, FitMetrics(module, sites)
-        self.signals, self.threads = Signals(module), ThreadChanges(module)
+        self.signals, self.threads, self.hooks = Signals(module), ThreadChanges(module), Hooks(module)
         self.control = Control(self, decisions)
         self.fetched = Fetched(module, sites)
         self.calls = Calls(self)
@@ -251,6 +252,8 @@ class Flow:
         if anchor in (a.vararg, a.kwarg):
             for call in self.values.callers(function):
                 step.ask_all(arguments(call))
+        elif (hook := self.hooks.of(function)) is not None and b.name == hook.number:
+            pass  # all ranks are in the same epoch, and take the same step
         elif isinstance(function, ast.Lambda):
             step.unknown(f"it can't be seen what is passed for `{b.name}`", anchor)
         elif self._is_self(function, anchor):
