@@ -89,7 +89,8 @@ CHECKPOINT = 'callbacks.append(tf.keras.callbacks.ModelCheckpoint("best.h5"))'
         ("hvd.rank() >= 0", {"HVD314"}),
         ("hvd.rank() > -1", {"HVD314"}),
         ("hvd.rank() == 0", set()),
-        ("hvd.size() > 1", set()),
+        ("hvd.size() > 1", {"HVD314"}),
+        ("hvd.size() == 1", set()),
         ("is_root", set()),
     ],
 )

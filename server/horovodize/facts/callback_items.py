@@ -142,15 +142,12 @@ class CallbackItems:
         """By which test of the rank something is put into a list, and whether another condition may be one."""
         tested = self.tests.deciding(node)
         around = self.module.syntax.conditions(node)
-        return tested, tested is None and any(self._may_be_of_rank(a.test) for a, _ in around)
+        return tested, tested is None and any(self._may_be_of_rank(a.test, arm) for a, arm in around)
 
-    def _may_be_of_rank(self, test: ast.expr) -> bool:
-        """Whether a test may ask for the rank. One with the same answer on all ranks, `hvd.rank() >= 0`, doesn't, unless it
-        asks whether there are several."""
-        tests = self.tests
-        if tests.certain.answer(test) is not None and not tests.asks_for_several(test):
-            return False
-        return tests.may_decide(test)
+    def _may_be_of_rank(self, test: ast.expr, arm: str) -> bool:
+        """Whether a test may ask for the rank, where something stands in one of its arms. One with the same answer on all
+        ranks, `hvd.rank() >= 0`, doesn't."""
+        return not self.tests.is_taken_by_all(test, arm == "body") and self.tests.may_decide(test)
 
     def _additions(self, listed: ast.Name | ast.Attribute) -> list[ast.Call]:
         """The calls that put something into a list: one of the same name, or attribute of the same object or class."""

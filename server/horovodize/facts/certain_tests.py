@@ -64,6 +64,8 @@ class CertainTests:
     def _least(self, e: ast.expr) -> int | None:
         """The least that a number may be; None where that isn't seen."""
         if isinstance(e, ast.Call):
+            if isinstance(e.func, ast.Name) and e.func.id == "int" and len(e.args) == 1 and not e.keywords:
+                return self._least(e.args[0]) if self.module.scopes.is_builtin(e.func) else None
             least = next((n for name, n in _LEAST.items() if self.use.is_call(e, name)), None)
             if (
                 least is None

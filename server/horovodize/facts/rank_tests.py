@@ -181,6 +181,8 @@ class RankTests:
 
     def asks_for_several(self, test: ast.expr) -> bool:
         """Whether a test asks if there are several ranks: `hvd.size() > 1`."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.asks_for_several(test.operand)
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
         sides = (test.left, test.comparators[0])
@@ -189,6 +191,12 @@ class RankTests:
             self.use.depends_on(side, "size", "local_size", limit=100) and not isinstance(side, ast.BinOp)
             for side in sides
         )
+
+    def is_taken_by_all(self, test: ast.expr, arm: bool) -> bool:
+        """Whether all ranks go the same way at a test. Of one that asks if there are several, `if hvd.size() > 1:`, the arm
+        that several take; the other is for a process alone."""
+        answer = self.certain.answer(test)
+        return answer is not None and (answer is arm or not self.asks_for_several(test))
 
     def may_decide(self, test: ast.expr) -> bool:
         """Whether a test asks for the rank, or may: by how it is written. A share, `step > 100 // hvd.size()`, is no rank."""
@@ -219,7 +227,7 @@ class RankTests:
         syntax, child = self.module.syntax, node
         for a in syntax.ancestors(node):
             if isinstance(a, (ast.If, ast.IfExp, ast.While)) and syntax.field[child] in ("body", "orelse"):
-                alike = self.certain.answer(a.test) is not None and not self.asks_for_several(a.test)
+                alike = self.is_taken_by_all(a.test, syntax.field[child] == "body")
                 alike |= isinstance(a, ast.While) and _counts(a)
                 if not alike and (self.may_decide(a.test) or self._is_set_by_rank(a.test)):
                     return True
@@ -229,6 +237,8 @@ class RankTests:
                 block = syntax.block(child)
                 for earlier in block[: block.index(child)]:
                     if isinstance(earlier, ast.If) and _leaves(self, earlier.body):
+                        if self.is_taken_by_all(earlier.test, False):
+                            continue
                         if self.may_decide(earlier.test) or self._is_set_by_rank(earlier.test):
                             return True
             if isinstance(a, CALLABLES) and self.may_be_skipped(a):

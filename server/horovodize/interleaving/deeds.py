@@ -48,7 +48,8 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.WRITE, "matplotlib.pyplot.savefig matplotlib.pyplot.imsave pylab.savefig pylab.imsave", 0, "fname"),
     **_all(Deed.WRITE, "imageio.imwrite imageio.imsave imageio.mimsave imageio.mimwrite imageio.v2.imwrite "
                        "imageio.v2.mimsave imageio.v3.imwrite", 0, "uri"),
-    **_all(Deed.WRITE, "skimage.io.imsave", 0, "fname"),
+    **_all(Deed.WRITE, "skimage.io.imsave matplotlib.image.imsave", 0, "fname"),
+    **_all(Deed.WRITE, "torchvision.utils.save_image", 1, "fp"),
     **_all(Deed.WRITE, "scipy.io.savemat scipy.io.wavfile.write", 0, "file_name"),
     **_all(Deed.MAKE, "os.mkdir os.makedirs", 0, "name"),
     **_all(Deed.ENSURE, f"tensorflow.io.gfile.makedirs {_V1}gfile.MakeDirs"),
@@ -111,6 +112,11 @@ _OF_PATHS = {
     "rmdir": Deed.REMOVE,
 }
 _UNPACKING = ("extractall",)
+_MADE_PICTURES = (
+    "PIL.Image.",
+    "tensorflow.keras.utils.array_to_img",
+    "tensorflow.keras.preprocessing.image.array_to_img",
+)
 _ARCHIVES = ("tarfile.", "zipfile.")
 _FROM_FOLDERS = ("flow_from_directory",)  # of generators of images
 _PIPELINES = "tensorflow.data."
@@ -283,6 +289,8 @@ class Deeds:
                 yield Touch(call, deed, path)
         elif method in _FRAME_METHODS and call.args and not _appends(call):
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
+        elif method == "save" and call.args and self._is_picture(receiver):
+            yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
         elif method in _PATH_METHODS:
             yield Touch(call, Deed.WRITE, receiver, needs_folder=True)
         elif method in _UNPACKING and self._is_archive(receiver):
@@ -324,6 +332,16 @@ class Deeds:
                 or (not self.module.names.of(c.func) and self._is_pipeline(c.func.value, depth - 1))
             )
             for c in made
+        )
+
+    def _is_picture(self, e: ast.expr, depth: int = 6) -> bool:
+        """Whether something is a picture of Pillow's, or made of one by its methods: `Image.fromarray(x).resize((64, 64))`."""
+        made = self.module.values.calls(e) if depth else []
+        return bool(made) and all(
+            name.startswith(_MADE_PICTURES)
+            or (not name and isinstance(c.func, ast.Attribute) and self._is_picture(c.func.value, depth - 1))
+            for c in made
+            for name in [self.module.names.of(c.func) or ""]
         )
 
     def _is_archive(self, e: ast.expr) -> bool:

@@ -21,7 +21,7 @@ from horovodize.summary.memo import CYCLE, Memo
 from horovodize.summary.names import Names
 from horovodize.summary.receivers import Receivers
 from horovodize.summary.scopes import Scopes
-from horovodize.summary.syntax import CALLABLES, Syntax
+from horovodize.summary.syntax import CALLABLES, Syntax, numbered
 
 ITEM = -2  # in a path: an item of an iterable, rather than the n-th part of a tuple
 _BUILTINS = ("enumerate", "zip", "iter", "list", "tuple", "next", "sorted", "reversed", "min", "max")
@@ -362,9 +362,20 @@ class Values:
         """Where a part of a call's result is in what its function returns; what it yields, the call gives one after another."""
         return () if isinstance(self.syntax.parent[returned], ast.Yield) else path
 
-    def depends(self, expressions: Iterable[ast.AST], limit: int = 3000) -> Iterator[ast.AST]:
+    def _numbers_turn(self, name: ast.Name, b: Binding) -> bool:
+        """Whether a name is the number of a turn, in the loop through an `enumerate`, also `tqdm(enumerate(rows))`."""
+        counted: ast.expr | None = b.value
+        while isinstance(counted, ast.Call) and self.names.last(counted.func) == "tqdm" and counted.args:
+            counted = counted.args[0]
+        if b.kind != "item" or b.path != (0,) or not isinstance(counted, ast.Call):
+            return False
+        return numbered(counted) is not None and self.syntax.inside(name, b.statement)
+
+    def depends(
+        self, expressions: Iterable[ast.AST], limit: int = 3000, rows_of_numbers: bool = True
+    ) -> Iterator[ast.AST]:
         """Every node that contributes to expressions, over-approximated, each once. Of several things that a function returns
-        together, only those that are taken."""
+        together, only those that are taken. Without `rows_of_numbers`, not what `enumerate` numbers, of its numbers."""
         todo: list[tuple[ast.AST, tuple[int, ...]]] = [(e, ()) for e in expressions]
         passed, seen = set[tuple[ast.AST, tuple[int, ...]]](), set[ast.AST]()
         while todo and len(passed) < limit:
@@ -379,6 +390,8 @@ class Values:
                 for b in self.scopes.reaching(n):
                     if b.kind == "parameter":
                         todo += [(value, ()) for value in self.passed(b)]
+                    elif not rows_of_numbers and self._numbers_turn(n, b):
+                        continue
                     elif b.value is not None:
                         todo.append((b.value, b.path if b.kind == "assign" else ()))
             elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):

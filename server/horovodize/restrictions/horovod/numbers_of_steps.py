@@ -16,6 +16,11 @@ _LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 _LISTING = frozenset(("listdir", "glob", "iglob", "scandir", "ListDirectory", "Glob"))
 _HOOK = "tensorflow.compat.v1.train.StopAtStepHook"
 
+OF_A_HOST = (
+    "ranks of a host without the file take other steps here than the others, and wait for each other in vain: send rank 0's "
+    "number, by `hvd.broadcast_object`"
+)
+
 
 def of_loop(context: Context, training: TrainingLoop) -> list[tuple[ast.AST, ast.expr | None]]:
     """The loops around a step that one way leads to, innermost first, each with its number of turns where that is written."""

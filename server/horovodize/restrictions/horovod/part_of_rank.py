@@ -1,4 +1,5 @@
-"""Where a rank takes its part of some data, by `shard` or by a slice of a stride (HVD323)."""
+"""Where a rank takes its part of some data, by `shard`, by a slice of a stride, or by blocks of which the last one is longer or
+shorter (HVD323)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import ast
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
+from horovodize.summary.binding import Binding
 from horovodize.summary.parts_taken import part_taken
 from horovodize.summary.syntax import argument
 
@@ -15,9 +17,12 @@ _LIMIT = 300
 
 def dealt_at(context: Context, reason: object, data: ast.expr) -> ast.expr | None:
     """The `shard`, or the slice of a stride, by which a rank takes its part of some data; also in a class or a function that is
-    given the rank, and by a slice that has a name."""
+    given the rank, and by a slice that has a name. Or a block of which the last rank's has other bounds."""
     if not isinstance(reason, Varies) or reason.kind is not Source.HOST:
         return None
+    for n in context.values.depends([data], _LIMIT):
+        if isinstance(n, ast.Subscript) and _is_uneven_block(context, n):
+            return n
     child = reason.where
     for a in context.syntax.ancestors(child):
         is_passed = isinstance(a, ast.Call) and child is not a.func and context.values.callee(a) is not None
@@ -74,6 +79,35 @@ def _is_part_of_rank(context: Context, n: ast.expr) -> bool:
     if not isinstance(n, ast.Subscript) or part is None or part.lower is None:
         return False
     return _is_part(context, n, n.slice) and context.facts.rank_tests.is_rank(part.lower)
+
+
+def _is_uneven_block(context: Context, n: ast.Subscript) -> bool:
+    """Whether an expression is a rank's block of rows that has another length on one rank: by a test of the rank (`end =
+    len(rows) if hvd.rank() == hvd.size() - 1 else …`), or as the rows end first (`n = math.ceil(len(rows) / hvd.size())`)."""
+    part, use, tests = part_taken(context.module, n.slice), context.facts.horovod, context.facts.rank_tests
+    if part is None or part.lower is None or part.step is not None or not isinstance(n.ctx, ast.Load):
+        return False
+    if not use.depends_on(part.lower, "rank", limit=60):
+        return False
+    if part.upper is None:
+        return tests.deciding(n) is not None
+    ends = list(context.values.depends([part.upper], _LIMIT))
+    return (
+        any(isinstance(e, ast.IfExp) and tests.decides(e.test) for e in ends)
+        or any(tests.deciding(b.statement) is not None for b in _bindings(context, part.upper))
+        or any(
+            isinstance(e, ast.Call)
+            and context.names.last(e.func) == "ceil"
+            and use.depends_on(e, "size", limit=60)
+            for e in ends
+        )
+    )
+
+
+def _bindings(context: Context, e: ast.expr) -> list[Binding]:
+    """What sets a name, where several statements do."""
+    found = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    return list(found) if len(found) > 1 else []
 
 
 def is_cut(context: Context, dealt: ast.expr) -> bool:

@@ -11,9 +11,9 @@ from horovodize.summary.syntax import argument, says_none
 
 _TEXT = ("format", "join", "joinpath", "as_posix", "resolve", "absolute", "expanduser", "with_name", "with_suffix",
          "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",
-         "add_mutually_exclusive_group", "add_argument_group")  # fmt: skip
+         "add_mutually_exclusive_group", "add_argument_group", "item", "numpy")  # fmt: skip
 _SAFE = ("os.path.", "os.getcwd", "argparse.", "pathlib.", "tensorflow.compat.v1.app.flags.", "absl.flags.",
-         "tensorflow.flags.", "tensorflow.compat.v1.flags.")  # fmt: skip
+         "tensorflow.flags.", "tensorflow.compat.v1.flags.", "tqdm.")  # fmt: skip
 # Variables of the environment that differ between processes, or hosts.
 _OF_PROCESS = re.compile(
     r"RANK|PROC|LOCAL|NODE|HOST|TASK|WORKER|INDEX|ID$|TE?MP|SCRATCH|CUDA|GPU", re.IGNORECASE
@@ -32,7 +32,7 @@ def is_same(context: Context, path: ast.expr) -> bool:
     the number of ranks only."""
     if any(says_none(o.node) for o in context.values.origins(path)):
         return False
-    nodes = list(context.values.depends([path], 300))
+    nodes = list(context.values.depends([path], 300, rows_of_numbers=False))
     if len(nodes) >= 300:
         return False
     # The fields of an elastic state and what rank 0 sends are the same on all ranks, whatever they are made of.
@@ -43,20 +43,24 @@ def is_same(context: Context, path: ast.expr) -> bool:
         if isinstance(n, ast.Call) and context.facts.horovod.is_call(n, *_AGREED)
         for e in n.args
     ]
-    known = set(context.values.depends([*states, *sent], 300)) if states or sent else set()
+    alike = set(context.values.depends([*states, *sent], 300)) if states or sent else set()
     for node in nodes:
-        if node in known:
+        if node in alike:
             continue
         if isinstance(node, ast.Call) and not _is_text(context, node):
             return False
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             for binding in context.scopes.reaching(node):
                 if binding.kind == "parameter" and not context.values.passed(binding):
-                    if not context.holds_seen_attribute(node) and not _is_object_of_seen(context, node):
+                    hook = context.facts.hooks.of(binding.statement)
+                    known = hook is not None and hook.number == binding.name  # of an epoch, or a step
+                    if not (known or context.holds_seen_attribute(node) or _is_object_of_seen(context, node)):
                         return False
                 if (
                     binding.kind == "import"
-                    and not binding.imported.startswith(("os", "argparse", "pathlib", "absl", "horovod"))
+                    and not binding.imported.startswith(
+                        ("os", "argparse", "pathlib", "absl", "tqdm", "horovod")
+                    )
                     and not _is_in_flags(context, node)
                     and not _is_of_member(context, node, binding.imported)
                 ):

@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod import unused_wrappers
+from horovodize.restrictions.horovod.numbers_of_steps import OF_A_HOST, found_on_a_host
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
@@ -34,8 +36,14 @@ _LIMIT = 400
 
 def not_averaged(context: Context, restriction: Restriction) -> Iterator[Violation]:
     """HVD304: optimizers that step by the gradients of one rank, and gradients that are clipped while they are averaged."""
-    use = context.facts.horovod
+    found = list(_plain_steps(context, restriction))
     yield from _clipped_early(context, restriction)
+    yield from found or unused_wrappers.find(context, restriction)
+
+
+def _plain_steps(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """Steps of optimizers that nothing wraps."""
+    use = context.facts.horovod
     if not use.is_whole or not use.calls("rank", "size", *_SENDING) or context.module.calls_of(*_OTHER_WAYS):
         return
     if use.calls(*_AVERAGING) and context.module.loads.get("grad"):
@@ -110,7 +118,9 @@ def same_batches(context: Context, restriction: Restriction) -> Iterator[Violati
         for c in context.module.calls_of(*_SEEDS)
     )
     for loader in context.module.calls_of(*_LOADER):
-        words = {k.arg for k in loader.keywords}
+        words = {
+            k for e in loader.keywords for k in (_unpacked(context, e.value) if e.arg is None else {e.arg})
+        }
         if None in words or words & {"sampler", "batch_sampler", "generator"} or len(loader.args) != 1:
             continue
         shuffled = argument(loader, "shuffle")
@@ -129,6 +139,17 @@ def same_batches(context: Context, restriction: Restriction) -> Iterator[Violati
             "every rank takes the same rows in the same order, and all compute the same gradients: give the loader a "
             "`DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())`",
         )
+
+
+def _unpacked(context: Context, given: ast.expr) -> set[str | None]:
+    """The keywords that `**given` may hand on; with None where some can't be seen: only dictionaries that are written out, and
+    that nothing else reads or fills."""
+    held = [o.node for o in context.values.origins(given) if not o.path]
+    loads = context.module.loads.get(given.id) if isinstance(given, ast.Name) else []
+    if not held or any(not isinstance(context.syntax.parent.get(n), ast.keyword) for n in loads):
+        return {None}
+    keys = [k for d in held for k in (d.keys if isinstance(d, ast.Dict) else [None])]
+    return {k.value if isinstance(k, ast.Constant) and isinstance(k.value, str) else None for k in keys}
 
 
 def _is_seen(context: Context, data: ast.expr) -> bool:
@@ -173,8 +194,10 @@ def _trains(context: Context, loader: ast.Call) -> bool:
 
 
 def uneven_shards(context: Context, restriction: Restriction) -> Iterator[Violation]:
-    """HVD323: samplers that are told another number of ranks than there are, or another rank."""
+    """HVD323: samplers that are told another number of ranks than there are, or another rank, and epochs that begin at one that
+    each host finds for itself."""
     use = context.facts.horovod
+    yield from _begun_elsewhere(context, restriction)
     for sampler in context.module.calls_of(*_SAMPLER):
         parts, rank = argument(sampler, "num_replicas", 1), argument(sampler, "rank", 2)
         if parts is None or rank is None:
@@ -205,6 +228,19 @@ def uneven_shards(context: Context, restriction: Restriction) -> Iterator[Violat
                 severity=Severity.WARNING,
                 fixes=[_by(context, wrong, right)],
             )
+
+
+def _begun_elsewhere(context: Context, restriction: Restriction) -> Iterator[Violation]:
+    """Loops through epochs of which a file says the first, and no rank sends it."""
+    ways = (way for s in _steps(context) if s in context.facts.collectives.all for way in context.ways(s))
+    for loop in dict.fromkeys(loop for way in ways for frame in way for loop in frame.loops):
+        if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+            continue
+        counts = loop.iter.args if context.is_builtin(loop.iter.func, "range") else []
+        file = next((f for e in counts if (f := found_on_a_host(context, e)) is not None), None)
+        if file is not None and not context.facts.rank_tests.may_be_guarded(loop):
+            told = [context.related(file, "whether it is there decides")]
+            yield restriction.at(context, loop.iter, OF_A_HOST, related=told)
 
 
 def _is_call(context: Context, e: ast.expr, name: str) -> bool:

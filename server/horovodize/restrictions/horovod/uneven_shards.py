@@ -6,8 +6,9 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 
 ## When it is reported
 On a `fit`, the training of an Estimator, or a loop around a wrapped tape or a session's train op, that goes through all that
-its rank was dealt by `shard(hvd.size(), hvd.rank())`, `rows[hvd.rank()::hvd.size()]` or `np.array_split(rows,
-hvd.size())[hvd.rank()]`, where nothing fixes the number of steps and nothing cuts the rows before to a multiple of size().
+its rank was dealt by `shard(hvd.size(), hvd.rank())`, `rows[hvd.rank()::hvd.size()]`, `np.array_split(rows,
+hvd.size())[hvd.rank()]` or blocks of which the last rank's has another length, where nothing fixes the number of steps and
+nothing cuts the rows before to a multiple of size().
 Not where the script asks what is left by a division by size(), or calls `hvd.join()`. A warning on a number of steps or
 epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a `StopAtStepHook`) that the rank
 decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send. On a
@@ -218,7 +219,7 @@ from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.counted_batches import counted
 from horovodize.restrictions.horovod.counts_of_turns import ends_of_turns, numbers, turns_of_sessions
-from horovodize.restrictions.horovod.numbers_of_steps import found_on_a_host
+from horovodize.restrictions.horovod.numbers_of_steps import OF_A_HOST, found_on_a_host
 from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
@@ -326,8 +327,7 @@ def _chosen(context: Context) -> Iterator[Violation]:
                 yield RESTRICTION.at(
                     context,
                     site,
-                    "ranks of a host without the file take other steps here than the others, and wait for each other in vain: "
-                    "send rank 0's number, by `hvd.broadcast_object`",
+                    OF_A_HOST,
                     related=[context.related(file, "whether it is there decides")],
                 )
             if asked is None or asked in seen:

@@ -235,14 +235,17 @@ def _is_of_another_run(context: Context, call: ast.Call) -> bool:
 def _is_of_one_process(context: Context, call: ast.Call) -> bool:
     """Whether a test decides that may ask for the number of ranks, or whether there are several: its other arm uses Horovod."""
     use = context.facts.horovod
-    for test in (
-        test
+    tests = context.facts.rank_tests
+    for test, arm in (
+        around
         for way in context.ways(call)
         for frame in way
-        for test, _ in context.syntax.conditions(frame.node)
+        for around in context.syntax.conditions(frame.node)
     ):
-        if context.facts.rank_tests.asks_for_several(test.test):
-            return True
+        if tests.asks_for_several(test.test):
+            if not tests.is_taken_by_all(test.test, arm == "body"):
+                return True
+            continue
         arms = [arm if isinstance(arm, list) else [arm] for arm in (test.body, test.orelse)]
         uses = [
             any(use.name_of(n) for s in arm for n in ast.walk(s) if isinstance(n, ast.Call)) for arm in arms
