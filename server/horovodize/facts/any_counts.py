@@ -13,6 +13,7 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.feeding import Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
+from horovodize.summary.syntax import FUNCTIONS
 
 _COUNTED_BY = ("itertools.count", "tensorflow.compat.v1.train.global_step", *GLOBAL_STEPS)
 _SETTING = ("assign", "assign_add")
@@ -33,9 +34,27 @@ def may_count(
         return True
     if sites.method_calls(*_SETTING) or module.calls_of(*_COUNTED_BY):
         return True
-    if any(augmented(s) is not None for s in syntax.every(ast.AugAssign, ast.Assign, ast.NamedExpr)):
+    if syntax.every(ast.AugAssign) or module.which(adds_by_assigning, ast.Assign):
         return True
-    return any(adds(b) for b in _bindings(module))
+    if any(augmented(n) is not None for n in syntax.every(ast.NamedExpr)):
+        return True
+    return any(adds(b) for b in given_back(module))
+
+
+def adds_by_assigning(module: Module, statement: ast.Assign) -> bool:
+    """`step = step + 1`"""
+    return augmented(statement) is not None
+
+
+def given_back(module: Module) -> list[Binding]:
+    """What names and attributes are set to that functions of the program give back."""
+    calls = set(module.calls_which(_gives_back))
+    return [b for b in _bindings(module) if b.value in calls] if calls else []
+
+
+def _gives_back(module: Module, call: ast.Call) -> bool:
+    function = module.values.callee(call)
+    return isinstance(function, FUNCTIONS) and bool(module.values.returned(function))
 
 
 def _bindings(module: Module) -> Iterable[Binding]:
@@ -46,4 +65,4 @@ def _bindings(module: Module) -> Iterable[Binding]:
         yield from bound
 
 
-__all__ = ["may_count"]
+__all__ = ["adds_by_assigning", "given_back", "may_count"]

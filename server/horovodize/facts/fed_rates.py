@@ -66,7 +66,7 @@ class FedRates:
 
     @cached_property
     def _placeholders(self) -> set[ast.Call]:
-        rates = (r for c in self.module.syntax.calls if self.module.is_optimizer(c) for r in rates_of(c))
+        rates = (r for c in self.module.optimizers for r in rates_of(c))
         return {c for rate in rates for c in self._behind(rate)}
 
     def _behind(self, rate: ast.expr) -> Iterator[ast.Call]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize.facts.added_numbers import AddedNumbers
+from horovodize.facts.any_counts import adds_by_assigning, given_back
 from horovodize.facts.counter_kinds import Counter, CounterKind, is_stored_to
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.record_counts import RecordCounts
@@ -60,7 +61,8 @@ class KeptCounts:
 
     def _added_to_by_statements(self) -> list[Counter | None]:
         found = list[Counter | None]()
-        for n in self.syntax.every(ast.AugAssign, ast.Assign):
+        adding = {*self.syntax.every(ast.AugAssign), *self.module.which(adds_by_assigning, ast.Assign)}
+        for n in [n for n in self.syntax.every(ast.AugAssign, ast.Assign) if n in adding]:
             counted = added(n)
             target = counted.target if counted is not None else None
             if isinstance(target, ast.Subscript):
@@ -75,9 +77,14 @@ class KeptCounts:
         found = [self.variables.of(c) for c in self.module.calls_of(*VARIABLES)]
         scopes = self.module.scopes
         tables = [table for names in scopes.names.values() for table in names.values()]
-        for b in (
-            b for table in (*tables, *scopes.attributes.values()) for b in table if self.numbers.adds(b)
-        ):
+        given = set(given_back(self.module))
+        candidates = [
+            b
+            for table in (*tables, *scopes.attributes.values())
+            for b in table
+            if b.kind == "augment" or b in given
+        ]
+        for b in filter(self.numbers.adds, candidates):
             if isinstance(b.anchor, (ast.Name, ast.Attribute)) and any(
                 stands_for_rows(self.module.values, e) for e in self.numbers.amounts(b)
             ):

@@ -145,6 +145,8 @@ class Uniformity:
         return self._where
 
     def _search(self, start: Item) -> tuple[Varies | Unknown, ...]:
+        if type(start.node) is ast.Constant:
+            return ()
         if start not in self._known:
             self._known[start] = ()  # asked for while it is being found: a seed that depends on itself
             self._known[start] = self._find(start)

@@ -104,13 +104,7 @@ class Changes:
     @cached_property
     def _runs_that_set_rates(self) -> set[ast.Call]:
         """Runs of a session that assign to a variable by which an optimizer steps: `session.run(tf.assign(rate, …))`."""
-        made = {
-            c
-            for o in self.module.syntax.calls
-            if self.module.is_optimizer(o)
-            for r in rates_of(o)
-            for c in self._variables(r)
-        }
+        made = {c for o in self.module.optimizers for r in rates_of(o) for c in self._variables(r)}
         if not made:
             return set()
         graph, found = self.facts.sites.graph, set[ast.Call]()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from horovodize.facts.facts import Facts
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 Handed: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -16,14 +17,18 @@ _MEASURING = ("timeit.timeit", "timeit.repeat")
 def handed(facts: Facts, trains: Callable[[ast.AST], bool]) -> list[Handed]:
     """Such functions, each once, that nothing in the module calls itself. Not what some ranks alone may hand on."""
     found = dict[Handed, None]()
-    for call in facts.module.syntax.calls:
-        values = facts.module.values
-        if facts.module.names.of(call.func) or values.callee(call) is not None or values.graph.runs(call):
-            continue
+    for call in facts.module.calls_which(_runs_what_is_unseen):
         functions = [f for f in _functions(facts, call) if trains(f)]
         if functions and not facts.rank_tests.may_be_guarded(call):
             found.update(dict.fromkeys(functions))
     return list(found)
+
+
+def _runs_what_is_unseen(module: Module, call: ast.Call) -> bool:
+    values = module.values
+    if not call.args and not call.keywords:
+        return False  # it is handed nothing
+    return not (module.names.of(call.func) or values.callee(call) is not None or values.graph.runs(call))
 
 
 def run_at_once(facts: Facts, call: ast.Call) -> list[Handed]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING
 from horovodize.summary.binding import Binding
+from horovodize.summary.module import Module
 
 _DEPTH = 3  # names that are made of names
 _BEHIND = 60  # nodes that an exchange is looked for behind
@@ -23,6 +24,7 @@ class Settings:
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.module = facts, facts.module
+        self._sending = self.module.calls_which(_is_called_as_what_sends)
         self._known: dict[ast.expr, frozenset[ast.AST]] = {}
 
     def of(self, e: ast.expr) -> frozenset[ast.AST]:
@@ -72,9 +74,8 @@ class Settings:
             return
         text = ast.unparse(e)
         sent = any(
-            _SENDING.search(ast.unparse(c.func))
-            and any(ast.unparse(g) == text for g in (*c.args, *(k.value for k in c.keywords)))
-            for c in self.module.syntax.calls
+            any(ast.unparse(g) == text for g in (*c.args, *(k.value for k in c.keywords)))
+            for c in self._sending
         )
         of_all = any(
             b.value is not None
@@ -91,8 +92,8 @@ class Settings:
             return True
         syntax = self.module.syntax
         return any(
-            _SENDING.search(ast.unparse(call.func)) and _mentions(call, name.id)
-            for call in syntax.calls
+            _mentions(call, name.id)
+            for call in self._sending
             if syntax.function(call) is syntax.function(name)
         ) or any(
             b.value is not None
@@ -125,6 +126,10 @@ class Settings:
                     yield from values.calls(n)
                 elif isinstance(n, ast.Name) and not isinstance(parent.get(n), ast.Attribute):
                     yield from values.depends([n], _SENT)
+
+
+def _is_called_as_what_sends(module: Module, call: ast.Call) -> bool:
+    return bool(_SENDING.search(ast.unparse(call.func)))
 
 
 def _sends(value: ast.expr) -> bool:

@@ -25,7 +25,7 @@ from horovodize.rules.any_rank_test import (
     seed_alike,
 )
 from horovodize.rules.chosen_networks import choices
-from horovodize.rules.deciding_values import layer_values, layers, numbers, optimizers, repeated_by
+from horovodize.rules.deciding_values import layer_values, numbers, optimizers, repeated_by
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import agree_on_choices
@@ -95,11 +95,12 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
             agreed = any(draft.syntax.inside(reason.where, e) for e in draft.having(Agreed))
             if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:
                 draft.refuse("HVD107", optimizer, _OPTIMIZERS.format(why=reason.why))
-    for layer in layers(draft):
+    for layer in draft.module.layers:
         found = draft.uniform.decided(layer)
         for value in layer_values(draft, layer):
-            _take_chosen(draft, value)
-            found = (*found, *differing(draft, value))
+            if differing(draft, value):
+                _take_chosen(draft, value)
+                found = (*found, *differing(draft, value))
         for items in repeated_by(draft, layer):
             found = (*found, *draft.uniform.number_reasons(items))
         shaping = [r for r in found if isinstance(r, Varies) and r.kind not in _WHERE_USED]

@@ -20,9 +20,7 @@ _ENDING = ("exit", "_exit", "quit")
 
 
 def apply(draft: Draft) -> None:
-    if not draft.sites.method_calls(*_MAKING) and not any(
-        draft.names.last(c.func) in _MAKING for c in draft.syntax.calls
-    ):
+    if not draft.module.calls_called(*_MAKING):
         return
     for test in _tests(draft):
         if _asks_for_files(draft, test) and _is_made_after(draft, test):
@@ -63,8 +61,8 @@ def _is_made_after(draft: Draft, test: ast.expr) -> bool:
     """Whether the function that asks for a folder makes it, too."""
     asked, function = _path(test), draft.syntax.function(test)
     return asked is not None and any(
-        draft.names.last(c.func) in _MAKING and _path(c) == asked and draft.syntax.function(c) is function
-        for c in draft.syntax.calls
+        _path(c) == asked and draft.syntax.function(c) is function
+        for c in draft.module.calls_called(*_MAKING)
     )
 
 

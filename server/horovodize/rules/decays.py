@@ -93,6 +93,11 @@ def follow(draft: Draft, number: ast.expr, own: Setting | None = None, rule: str
     return found
 
 
+def may_go_on(draft: Draft, number: ast.expr) -> bool:
+    """Whether something on a number's way sets it, as G5 follows it."""
+    return next(_on_the_way(draft, number, "G5"), None) is not None
+
+
 def _is_graph_count(draft: Draft, setting: Setting) -> bool:
     """Whether an operation of a graph counts steps: `tf.assign_add(step, 1.0)`, by floats, too."""
     return isinstance(setting.place, ast.Call) and counted.of(draft, setting.kept) is not None

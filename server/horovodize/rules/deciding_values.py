@@ -49,20 +49,16 @@ def optimizers(draft: Draft) -> Iterator[ast.expr]:
     yield from draft.sites.read_estimators.optimizers
 
 
-def layers(draft: Draft) -> Iterator[ast.Call]:
-    for call in draft.syntax.calls:
-        if (draft.names.of(call.func) or "").startswith("tensorflow.keras.layers."):
-            yield call
-
-
 def layer_values(draft: Draft, layer: ast.Call) -> list[ast.expr]:
-    """The settings of a layer. `layers.add([x, y])` has none: a function, given what other layers compute."""
+    """The settings of a layer, but for those that are written out. `layers.add([x, y])` has none: a function, given what other
+    layers compute."""
     if (draft.names.of(layer.func) or "").rpartition(".")[2][:1].islower():
         return []
     keywords = [
         k for k in layer.keywords if k.arg not in _LAYER_VALUES and "initializer" not in (k.arg or "")
     ]
-    return [*layer.args, *(k.value for k in keywords)]
+    given = [*layer.args, *(k.value for k in keywords)]
+    return [e for e in given if not isinstance(e, ast.Constant)]
 
 
 def repeated_by(draft: Draft, layer: ast.Call) -> Iterator[ast.expr]:

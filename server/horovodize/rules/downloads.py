@@ -85,9 +85,9 @@ class _Downloads:
 
     def run(self) -> None:
         by_statement: dict[ast.stmt, list[ast.Call]] = {}
-        for call in self.draft.syntax.calls:
+        for call in self.outputs.effects.downloads:
             name = self.draft.names.of(call.func)
-            if name is not None and self.outputs.effects.downloads(call) and self._wanted(call, name):
+            if name is not None and self._wanted(call, name):
                 by_statement.setdefault(self.draft.syntax.statement(call), []).append(call)
         done = {
             s for s, calls in by_statement.items() if all(self._is_cached(c, by_statement) for c in calls)
@@ -101,9 +101,8 @@ class _Downloads:
             together = self._followers(statement, by_statement)
             done.update(together)
             self._before(statement, [c for s in together for c in by_statement[s]])
-        for call in self.draft.syntax.calls:
-            if self.outputs.effects.unpacks(call):
-                self._unpack(call)
+        for call in self.outputs.effects.unpacks:
+            self._unpack(call)
 
     def _wanted(self, call: ast.Call, name: str) -> bool:
         """Whether something can be done about a download; otherwise a note says why not."""

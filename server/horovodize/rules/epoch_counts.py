@@ -34,7 +34,7 @@ _WHY = "The steps of the epochs before are those of all ranks; those of this one
 
 def apply(draft: Draft) -> None:
     _divide_starts(draft)
-    for count in draft.syntax.every(ast.BinOp):
+    for count in draft.syntax.every(ast.BinOp) if draft.facts.counters.exist else ():
         turn = _turn(draft, count)
         if turn is None or draft.was(turn, OfAll) or counted.of(draft, turn) is None:
             continue

@@ -92,8 +92,10 @@ from horovodize.rules.event_points import at_number, whole_steps
 from horovodize.rules.rule import Rule
 from horovodize.rules.shares import begins
 from horovodize.source import Edit
+from horovodize.source.nodes import walk
 from horovodize.summary.comparisons import flipped
 from horovodize.summary.feeding import Kind
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import is_one
 
 _RATIO = (
@@ -125,14 +127,13 @@ def apply(draft: Draft) -> None:
             _compared(draft, test, test.left, test.comparators[0], test.ops[0])
         else:
             _chained(draft, test)
-    for call in draft.syntax.calls:
-        name = draft.names.of(call.func) or ""
-        last = name.rsplit(".", 1)[-1]
-        if name.startswith(("tensorflow.", "numpy.")) and last in _COMPARING and len(call.args) == 2:
-            _compared(draft, call, call.args[0], call.args[1], _COMPARING[last])
+    comparing, told = set(draft.module.calls_which(_compares)), set(library_steps.candidates(draft))
+    for call in [c for c in draft.syntax.calls if c in comparing or c in told]:
+        if call in comparing:
+            _compared(draft, call, call.args[0], call.args[1], _COMPARING[draft.names.last(call.func)])
         else:
-            library_steps.divide(draft, call, name)
-    for decision in draft.syntax.every(ast.If, ast.While, ast.IfExp):
+            library_steps.divide(draft, call, draft.names.of(call.func) or "")
+    for decision in draft.syntax.every(ast.If, ast.While, ast.IfExp) if draft.facts.counters.exist else ():
         unseen_counts.ask_of_methods(draft, decision.test)
     for match in draft.syntax.every(ast.Match):
         _matched(draft, match)
@@ -151,6 +152,13 @@ def apply(draft: Draft) -> None:
     uncounted.ask(draft, epochs)
 
 
+def _compares(module: Module, call: ast.Call) -> bool:
+    """`tf.equal(step, 100)`"""
+    name = module.names.of(call.func) or ""
+    known = name.startswith(("tensorflow.", "numpy.")) and name.rsplit(".", 1)[-1] in _COMPARING
+    return known and len(call.args) == 2
+
+
 def _matched(draft: Draft, match: ast.Match) -> None:
     """`match step: case 100:`, which has no place for a number that is computed."""
     values = [
@@ -166,7 +174,7 @@ def _matched(draft: Draft, match: ast.Match) -> None:
 
 
 def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, operator: ast.cmpop) -> None:
-    for one, other in ((left, right), (right, left)):
+    for one, other in ((left, right), (right, left)) if _may_count(draft, test) else ():
         if strides.compared(draft, test, one, other, operator):
             return
         if capacities.waits(draft, test, one, other, operator):
@@ -188,6 +196,20 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
     unseen_counts.ask(draft, test)
     told_tests.ask(draft, test)
     handed_functions.ask(draft, test)
+
+
+def _may_count(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test may be about a number of steps, or about how much there is of something."""
+    return (
+        draft.facts.counters.exist
+        or not isinstance(test, ast.Compare)
+        or test in draft.module.which(_measures, ast.Compare)
+    )
+
+
+def _measures(module: Module, test: ast.Compare) -> bool:
+    """`len(losses) == 100`"""
+    return any(isinstance(n, ast.Call) and module.names.last(n.func) == "len" for n in walk(test))
 
 
 def _chained(draft: Draft, test: ast.Compare) -> None:

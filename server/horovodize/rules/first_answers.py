@@ -18,7 +18,7 @@ from horovodize.rules.any_rank_test import agree_value
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.shares import feeding, is_none
-from horovodize.rules.target_networks import called, has_weights, losses_of
+from horovodize.rules.target_networks import called_with_weights, losses_of
 from horovodize.rules.untrained_nets import is_loaded
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.express_in_caller import lift
@@ -38,12 +38,16 @@ def agree(draft: Draft, rule: str) -> None:
     if draft.in_graph or keras_session.is_wanted(draft):
         return
     seen: set[ast.AST] | None = None
-    asked = [(call, model) for model, call in called(draft) if has_weights(draft, model)]
-    reasons = draft.facts.uniform.reasons
-    answers = {c for c, _ in asked} | {r.where for _, m in asked for r in reasons(m)}  # also in rounds before
-    for call, model in asked:
+    asked = called_with_weights(draft)
+    answers: set[ast.AST] | None = None
+    for model, call in asked:
         if draft.was(call, Agreed) or not _trainings(draft, model):
             continue
+        if answers is None:
+            reasons = draft.facts.uniform.reasons
+            answers = {c for _, c in asked} | {
+                r.where for m, _ in asked for r in reasons(m)
+            }  # also in rounds before
         if not _is_asked_alike(draft, call, answers) or _is_in_step(draft, call):
             continue
         if _is_trained_before(draft, model, call):
@@ -122,12 +126,11 @@ def _trained_with(draft: Draft) -> set[ast.AST]:
 
 def _trainings(draft: Draft, model: ast.expr) -> list[tuple[ast.Call, ast.expr]]:
     """The places that train a model, with what it is called there."""
-    made, text = set(draft.values.calls(model)), ast.unparse(model)
-    return [
-        (site, e)
-        for site, e in _trained(draft)
-        if made & set(draft.values.calls(e)) or (not made and ast.unparse(e) == text)
-    ]
+    made = set(draft.values.calls(model))
+    if made:
+        return [(site, e) for site, e in _trained(draft) if not made.isdisjoint(draft.values.calls(e))]
+    text = ast.unparse(model)
+    return [(site, e) for site, e in _trained(draft) if ast.unparse(e) == text]
 
 
 def _trained(draft: Draft) -> Iterator[tuple[ast.Call, ast.expr]]:

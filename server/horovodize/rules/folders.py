@@ -15,6 +15,7 @@ from horovodize.rules.decisions import Left
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 from horovodize.summary import shell_commands
+from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import CALLABLES, argument, has_unpacking
 
@@ -40,7 +41,7 @@ _ANY_ERROR = {"Exception", "BaseException", "OSError", "FileExistsError", "IOErr
 
 def made_everywhere(draft: Draft, outputs: Outputs) -> set[ast.Call]:
     """The calls that every rank may make. `outputs`: with these calls still counted as output."""
-    found = {call for call in draft.syntax.calls if _may_be_made(draft, outputs, call)}
+    found = {call for call in draft.module.calls_which(_path) if _may_be_made(draft, outputs, call)}
     return set() if found and _deletes(draft) else found
 
 
@@ -64,7 +65,7 @@ def _stands_in(draft: Draft, call: ast.Call, nodes: Collection[ast.AST]) -> bool
 
 
 def _may_be_made(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
-    path = _path(draft, call)
+    path = _path(draft.module, call)
     if path is None or not isinstance(draft.syntax.parent.get(call), ast.Expr) or has_unpacking(call):
         return False
     if not draft.can_insert(draft.syntax.statement(call)) or outputs.beside.is_guarded_outside(call):
@@ -74,9 +75,9 @@ def _may_be_made(draft: Draft, outputs: Outputs, call: ast.Call) -> bool:
     return _is_alone(draft, outputs, call) and not _is_asked_about(draft, outputs, call, path)
 
 
-def _path(draft: Draft, call: ast.Call) -> ast.expr | None:
+def _path(module: Module, call: ast.Call) -> ast.expr | None:
     """The path of a folder that a call makes in a way that other ranks may make it, too; None where it can't be."""
-    name = draft.names.of(call.func)
+    name = module.names.of(call.func)
     if name == _MAKEDIRS:
         return argument(call, "name", 0) if _takes_exist_ok(call, 2) else None
     if name in _TOLERANT:
@@ -120,7 +121,7 @@ def _may_differ(draft: Draft, outputs: Outputs, test: ast.expr) -> bool:
 def _only_makes(draft: Draft, statement: ast.stmt) -> bool:
     match statement:
         case ast.Expr(value=ast.Call() as call):
-            return _path(draft, call) is not None or _talks(draft, call)
+            return _path(draft.module, call) is not None or _talks(draft, call)
         case ast.If() | ast.For():
             return all(_only_makes(draft, s) for s in (*statement.body, *statement.orelse))
         case _:
@@ -159,7 +160,7 @@ def _is_asked_about(draft: Draft, outputs: Outputs, call: ast.Call, path: ast.ex
             continue
         if (
             other is call
-            or _path(draft, other) is not None
+            or _path(draft.module, other) is not None
             or not outputs.effects.output_calls.reads_files(other)
         ):
             continue

@@ -65,7 +65,7 @@ def outputs_of(draft: Draft) -> Outputs:
             early |= early_nodes(draft.module, place.last if place is not None else None)
         effects = draft.facts.effects
         spoken = Outputs(draft.module, effects, early)
-        if any(effects.opening.written(c) is not None and spoken.is_early(c) for c in draft.syntax.calls):
+        if any(spoken.is_early(c) and effects.opening.written(c) is not None for c in effects.opening.calls):
             effects = Effects(draft.module, draft.sites, draft.drive, early=early)
             spoken = Outputs(draft.module, effects, early)
         silenced = silence.is_wanted(draft, spoken)

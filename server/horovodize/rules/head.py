@@ -325,8 +325,9 @@ def _missing_imports(draft: Draft, tree: ast.Module, last: ast.stmt | None, tf: 
 
 def _between_functions(draft: Draft, tree: ast.Module) -> list[str]:
     """The blank lines before and after a function: two, one where a file with functions and classes never has two."""
-    end = tree.body[-1].end_lineno or 0
-    blank = [not draft.document.lines.content(line).strip() for line in range(tree.body[0].lineno - 1, end)]
+    text, starts = draft.document.text, draft.document.lines.starts
+    lines = itertools.pairwise([*starts[tree.body[0].lineno - 1 : tree.body[-1].end_lineno], len(text)])
+    blank = [not text[start:end].strip() for start, end in lines]
     defined = [s for s in tree.body[1:] if isinstance(s, (*FUNCTIONS, ast.ClassDef))]
     return [""] if defined and not any(map(all, itertools.pairwise(blank))) else ["", ""]
 

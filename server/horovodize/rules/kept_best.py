@@ -21,6 +21,7 @@ from horovodize.rules.number_parts import BEST_OF
 from horovodize.rules.own_measures import Measured, can_be_averaged, measured_in, over_shares, place
 from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
+from horovodize.summary.module import Module
 
 _SAVING = ("save", "save_weights", "save_model")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -34,9 +35,9 @@ _BEST = (
 def tell(draft: Draft, guarded: Guarded) -> None:
     """Lets each test that rank 0 alone goes by to keep the best go by all rows, or says that it doesn't."""
     settled = {e for e, _ in draft.settled}
-    for decision in draft.syntax.every(ast.If) if draft.divided else ():
+    for decision in draft.module.which(_moves_the_best, ast.If) if draft.divided else ():
         test = decision.test
-        if test in settled or draft.was(test, Agreed) or not _moves_the_best(draft, decision):
+        if test in settled or draft.was(test, Agreed):
             continue
         if not any(draft.names.last(c.func) in _SAVING and c in guarded for c in _calls(draft, decision)):
             continue
@@ -92,7 +93,7 @@ def _trained_on(draft: Draft) -> set[ast.AST]:
     return found
 
 
-def _moves_the_best(draft: Draft, decision: ast.If) -> bool:
+def _moves_the_best(module: Module, decision: ast.If) -> bool:
     """Whether what is compared is the best from then on: `if loss < best: best = loss`, `if loss == min(history):`."""
     compared = [n for n in walk(decision.test) if isinstance(n, ast.Compare) and len(n.ops) == 1]
     sides = [(n.left, n.comparators[0], n.ops[0]) for n in compared]
@@ -104,7 +105,7 @@ def _moves_the_best(draft: Draft, decision: ast.If) -> bool:
     }
     sets = (s for top in decision.body for s in walk(top) if isinstance(s, ast.Assign))
     return any((ast.unparse(s.value), ast.unparse(t)) in pairs for s in sets for t in s.targets) or any(
-        isinstance(side, ast.Call) and draft.names.last(side.func) in BEST_OF
+        isinstance(side, ast.Call) and module.names.last(side.func) in BEST_OF
         for one, other, _ in sides
         for side in (one, other)
     )

@@ -44,6 +44,7 @@ _SETTING = {
     "tensorflow.compat.v1.assign_sub",
     "tensorflow.python.training.moving_averages.assign_moving_average",
 }
+_UPDATE = "add_update"  # of old Keras
 _SIZES = ("shape", "get_shape", "int_shape", "size", "rank", "ndim", "len")
 _GIVING = ("call", "__call__")
 _LOSSES = ("add_loss", "gradient", "minimize")
@@ -96,6 +97,10 @@ def _is_asked(draft: Draft, call: ast.Call) -> bool:
 def _layers(draft: Draft) -> list[tuple[list[Function], list[Set]]]:
     """(the methods that a step runs, where they set state by rows) of each layer or loss that does."""
     layers: list[tuple[list[Function], list[Set]]] = []
+    module = draft.module
+    if not module.loads.get(*_ASSIGNS, *_IN_PARTS, _UPDATE) and not module.calls_of(*_SETTING):
+        if not module.calls_called(_UPDATE):
+            return []  # nothing is ever set
     for methods in run_by_steps(draft):
         found = [one for method in methods for one in sets(draft, method) if set_by_rows(draft, methods, one)]
         if found:
@@ -170,7 +175,7 @@ def sets(draft: Draft, method: Function) -> Iterator[Set]:
 def _updates(draft: Draft, calls: list[ast.Call]) -> Iterator[Set]:
     """`self.add_update([(self.k, new)])`, the pairs of old Keras."""
     for call in calls:
-        if draft.names.last(call.func) != "add_update" or not call.args:
+        if draft.names.last(call.func) != _UPDATE or not call.args:
             continue
         given = call.args[:1]
         if isinstance(given[0], ast.Name):

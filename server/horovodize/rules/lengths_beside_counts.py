@@ -37,7 +37,7 @@ _DEPTH = 4
 
 def tell(draft: Draft, rule: str) -> None:
     mixed_cases.divide(draft, rule)
-    for test in draft.syntax.every(ast.Compare):
+    for test in draft.syntax.every(ast.Compare) if draft.facts.counters.exist else ():
         sides = [test.left, *test.comparators]
         for side in sides if any(counted.of(draft, other) is not None for other in sides) else ():
             mixed_sums.divide(draft, side, rule)

@@ -13,7 +13,18 @@ from horovodize.plan import Decision
 from horovodize.rules import counted, shrunk_weights, thresholds
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.summary.estimators import RUN_CONFIG
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument
+
+
+def candidates(draft: Draft) -> list[ast.Call]:
+    """The calls that may be given numbers of steps."""
+    return [*draft.module.calls_which(_may_be_told), *draft.sites.read_estimators.configurations]
+
+
+def _may_be_told(module: Module, call: ast.Call) -> bool:
+    name = module.names.of(call.func) or ""
+    return name.startswith(_PRUNING) or name.rsplit(".", 1)[-1] in _PARAMETERS
 
 
 def divide(draft: Draft, call: ast.Call, name: str) -> None:

@@ -41,7 +41,7 @@ def are_settled(draft: Draft, number: ast.expr) -> bool:
 
 def _beside_counts(draft: Draft) -> Iterator[ast.expr]:
     """What counts of steps are compared with, or divided by, and what loops that are divided go up to."""
-    for n in draft.syntax.every(ast.Compare, ast.BinOp):
+    for n in draft.syntax.every(ast.Compare, ast.BinOp) if draft.facts.counters.exist else ():
         sides = [n.left, *n.comparators] if isinstance(n, ast.Compare) else []
         if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Div, ast.FloorDiv)):
             sides = [n.left, n.right]

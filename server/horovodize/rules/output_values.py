@@ -48,7 +48,8 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
     """Changes every value with which a rank other than 0 would write, outside guarded statements."""
     keras_callbacks.place_called_by_loops(draft)
     by_hand, on_root = called_by_hand(draft), keras_callbacks.on_root(draft)
-    for call in draft.syntax.calls:
+    may_write = {*outputs.candidates, *draft.module.calls_of(*_BY_NAME), *by_hand}
+    for call in [c for c in draft.syntax.calls if c in may_write]:
         name = draft.names.of(call.func) or ""
         if name not in _BY_NAME and call not in by_hand and not outputs.writes(call):
             continue

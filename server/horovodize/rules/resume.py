@@ -125,7 +125,7 @@ def apply(draft: Draft) -> None:
         lengths_beside_counts.tell(draft, "G6")
     begun_iterations.divide(draft)
     begun_within.divide(draft)
-    for ratio in draft.syntax.every(ast.BinOp):
+    for ratio in draft.syntax.every(ast.BinOp) if draft.facts.counters.exist else ():
         if isinstance(ratio.op, (ast.FloorDiv, ast.Div)):
             computed_epochs.compute(draft, ratio)
 

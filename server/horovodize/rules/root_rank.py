@@ -91,6 +91,8 @@ class _RootRank:
         run: list[ast.stmt] = []
         lifted: list[Edit | Move] = []
         for group in self.guards.groups(body):
+            if not run and not any(map(self.outputs.is_around_output, group)):
+                continue
             if any(self.draft.was(s, Left) for s in group):  # as D4 says, or M1
                 self._flush(run, lifted)
                 run, lifted = [], []

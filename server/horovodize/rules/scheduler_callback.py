@@ -22,6 +22,7 @@ from horovodize.rules.decisions import Amount, Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 
 _CALLBACK = "tensorflow.keras.callbacks.LearningRateScheduler"
@@ -36,14 +37,19 @@ _UNSEEN = "this schedule can't be seen into; where it goes from the rate it is g
 def apply(draft: Draft) -> None:
     if not strong.grows(draft, None) or not draft.growth:
         return
-    for call in draft.syntax.calls:
-        made = draft.values.made_by(call) if draft.names.of(call.func) or draft.values.callee(call) else set()
+    for call in draft.module.calls_which(_sets_rates):
+        made = draft.values.made_by(call)
         if _CALLBACK in made:
             schedule = argument(call, "schedule", 0)
             if schedule is not None and not _sets_itself(draft, call):
                 _scale(draft, call, schedule)
         elif _PLATEAU in made:
             _scale_floor(draft, call)
+
+
+def _sets_rates(module: Module, call: ast.Call) -> bool:
+    is_known = module.names.of(call.func) is not None or module.values.callee(call) is not None
+    return is_known and not module.values.made_by(call).isdisjoint((_CALLBACK, _PLATEAU))
 
 
 def _sets_itself(draft: Draft, call: ast.Call) -> bool:

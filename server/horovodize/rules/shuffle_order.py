@@ -20,6 +20,7 @@ from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import SPLITTING
 from horovodize.summary.feeding import FitFeed, Kind
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, has_unpacking
 
 _SHUFFLES = ("shuffle", "permutation")
@@ -81,7 +82,7 @@ def apply(draft: Draft) -> None:
     if not draft.uniform.draws.is_seeded("numpy.random."):
         for call in (*draft.module.calls_of("sklearn.utils.shuffle"), *draft.sites.method_calls("sample")):
             _seed(draft, feeds, call, shared=shared)
-        for call in draft.syntax.calls:
+        for call in draft.module.calls_which(_splits):
             _split_alike(draft, call)
         for fed in feeding(draft).fits:
             _report_folder(draft, fed)
@@ -239,13 +240,15 @@ def _seed_of(draft: Draft, call: ast.Call) -> str:
     return told_draws.own_seed(draft, call, len(before))
 
 
+def _splits(module: Module, call: ast.Call) -> bool:
+    name = module.names.of(call.func) or ""
+    return name == SPLITTING or (name.startswith("sklearn.") and name.rsplit(".", 1)[-1] in _SPLITS)
+
+
 def _split_alike(draft: Draft, call: ast.Call) -> None:
     """`train_test_split(x, y)`, `KFold(5, shuffle=True)`, Keras' `split_dataset(data, 0.8, shuffle=True)`: ranks would train on
     each other's validation data."""
-    name = draft.names.of(call.func) or ""
-    last, of_keras = name.rsplit(".", 1)[-1], name == SPLITTING
-    if not of_keras and not (name.startswith("sklearn.") and last in _SPLITS):
-        return
+    last, of_keras = draft.names.last(call.func), draft.names.of(call.func) == SPLITTING
     if draft.was(call, Decided) or has_unpacking(call):
         return
     seeded = argument(call, "seed", 4) if of_keras else argument(call, "random_state")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 
 from horovodize.rules.draft import ON_ROOT, RANK, Draft
+from horovodize.summary.effects import draws_alone
+from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument
 
@@ -32,12 +34,9 @@ def is_wanted(draft: Draft, outputs: Outputs) -> bool:
 
 def _speaking(draft: Draft, outputs: Outputs) -> set[ast.stmt]:
     """The statements that only print or draw, on ranks that are known."""
-    effects, found = outputs.effects, set[ast.stmt]()
-    for call in draft.syntax.calls:
-        statement = draft.syntax.statement(call)
-        if (_draws(outputs, call) or effects.output_calls.speaks(call)) and not outputs.is_early(call):
-            found.add(statement)
-    return found
+    spoken = outputs.effects.output_calls
+    speaking = [*_drawing(outputs), *filter(spoken.speaks, spoken.candidates)]
+    return {draft.syntax.statement(call) for call in speaking if not outputs.is_early(call)}
 
 
 def _lines_of_guards(draft: Draft, speaking: set[ast.stmt]) -> int:
@@ -58,24 +57,27 @@ def _lines_of_guards(draft: Draft, speaking: set[ast.stmt]) -> int:
     return lines
 
 
-def _draws(outputs: Outputs, call: ast.Call) -> bool:
-    statement = outputs.module.syntax.statement(call)
-    return isinstance(statement, ast.Expr) and statement.value is call and outputs.effects.plots(statement)
+def _drawing(outputs: Outputs) -> list[ast.Call]:
+    """The calls that draw into Matplotlib's current figure, each a statement."""
+    syntax, plots = outputs.module.syntax, outputs.effects.plots
+    return [c for c in outputs.module.calls_which(draws_alone) if plots(syntax.statement(c))]
 
 
 def _draws_files(draft: Draft, outputs: Outputs) -> bool:
     """Whether something is drawn from a file: only rank 0 may have it."""
-    return any(_draws(outputs, c) and outputs.effects.output_calls.reads_files(c) for c in draft.syntax.calls)
+    return any(map(outputs.effects.output_calls.reads_files, _drawing(outputs)))
 
 
 def _is_replaced(draft: Draft) -> bool:
-    names, syntax = draft.names, draft.syntax
-    if any(
-        n.attr == "stdout" and isinstance(n.ctx, (ast.Store, ast.Del)) and names.of(n) == "sys.stdout"
-        for n in syntax.every(ast.Attribute)
-    ):
+    if draft.module.which(_sets_stdout, ast.Attribute):
         return True
-    return any(names.of(c.func) in _BACKENDS and not _is_windowless(c) for c in syntax.calls)
+    return not all(map(_is_windowless, draft.module.calls_of(*_BACKENDS)))
+
+
+def _sets_stdout(module: Module, n: ast.Attribute) -> bool:
+    return (
+        n.attr == "stdout" and isinstance(n.ctx, (ast.Store, ast.Del)) and module.names.of(n) == "sys.stdout"
+    )
 
 
 def _is_windowless(call: ast.Call) -> bool:

@@ -50,7 +50,7 @@ def apply(draft: Draft) -> None:
 
 def _looked_up(draft: Draft) -> Iterator[ast.expr]:
     """The tables in which something is looked up by a count of a rank's steps, `rates[step]`, `rates.get(step, rate)`."""
-    for e in draft.syntax.every(ast.Subscript):
+    for e in draft.syntax.every(ast.Subscript) if draft.facts.counters.exist else ():
         if isinstance(e.ctx, ast.Load) and counted.of(draft, e.slice) is not None:
             yield e.value
     for call in draft.sites.method_calls("get"):

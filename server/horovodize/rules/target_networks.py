@@ -21,7 +21,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import is_one_variable
 from horovodize.summary.express_in_caller import is_plain, lift
-from horovodize.summary.once import once
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")
@@ -48,6 +48,8 @@ _WEIGHTLESS = re.compile(
     r"|(UpSampling|ZeroPadding|Cropping)\dD|Add|Subtract|Multiply|Average|Maximum|Minimum|Concatenate|Dot"
     r"|StringLookup|IntegerLookup|TextVectorization|Normalization|Discretization|CategoryEncoding|Hashing|HashedCrossing)$"
 )
+_ASKING = ("predict", "predict_on_batch", "call")
+_CALLED = (ast.Name, ast.Attribute)
 _OF_SHAPE = ("zeros_like", "ones_like", "shape", "rank", "size")
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
@@ -126,11 +128,23 @@ def _held(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
 
 def called(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
     """What is called, or asked to predict, with the call."""
-    for call in draft.syntax.calls:
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("predict", "predict_on_batch", "call"):
-            yield call.func.value, call
-        elif isinstance(call.func, (ast.Name, ast.Attribute)):
-            yield call.func, call
+    return ((_asked(call), call) for call in draft.syntax.calls if isinstance(call.func, _CALLED))
+
+
+def called_with_weights(draft: Draft) -> list[tuple[ast.expr, ast.Call]]:
+    """The same of models and layers with weights of their own."""
+    return [(_asked(call), call) for call in draft.module.calls_which(_asks_what_has_weights)]
+
+
+def _asked(call: ast.Call) -> ast.expr:
+    func = call.func
+    return func.value if isinstance(func, ast.Attribute) and func.attr in _ASKING else func
+
+
+def _asks_what_has_weights(module: Module, call: ast.Call) -> bool:
+    return isinstance(call.func, _CALLED) and any(
+        _makes_weights(module, made) for made in module.values.calls(_asked(call))
+    )
 
 
 def _is_in_training(draft: Draft, call: ast.Call, place: Place) -> bool:
@@ -271,8 +285,8 @@ def looked_at(draft: Draft, place: Place, trained: set[ast.AST]) -> Iterator[Cop
         made = made_of(draft, e)
         return bool(made) and not made & trained and is_in_every_turn(draft, site, place)
 
-    for e, call in called(draft):
-        if call in used and has_weights(draft, e) and is_wanted(e, call):
+    for e, call in called_with_weights(draft):
+        if call in used and is_wanted(e, call):
             yield ast.Attribute(e, "variables", ast.Load()), call
     for n in draft.syntax.every(ast.Name, ast.Attribute):
         if n in used and is_variables(draft, n) and is_wanted(n, n):
@@ -329,27 +343,22 @@ def made_of(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
     return found
 
 
-@once
-def has_weights(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression is a model or a layer with weights of its own."""
-    return any(_makes_weights(draft, call) for call in draft.values.calls(e))
-
-
-def _makes_weights(draft: Draft, call: ast.Call) -> bool:
-    names = draft.values.made_by(call)
+def _makes_weights(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes a model or a layer with weights of its own."""
+    names = module.values.made_by(call)
     if names & _NEW_WEIGHTS:
         return True
     if not names & _HOLDERS or any("keras.metrics." in name or "keras.losses." in name for name in names):
         return False
-    name = draft.names.of(call.func) or ""
+    name = module.names.of(call.func) or ""
     layers = argument(call, "layers", 0) if name.endswith(".Sequential") else None
     if isinstance(layers, (ast.List, ast.Tuple)) and layers.elts:
-        return any(not isinstance(e, ast.Call) or _layer_has_weights(draft, e) for e in layers.elts)
+        return any(not isinstance(e, ast.Call) or _layer_has_weights(module, e) for e in layers.elts)
     return _WEIGHTLESS.search(name) is None
 
 
-def _layer_has_weights(draft: Draft, call: ast.Call) -> bool:
-    return _WEIGHTLESS.search(draft.names.of(call.func) or "") is None
+def _layer_has_weights(module: Module, call: ast.Call) -> bool:
+    return _WEIGHTLESS.search(module.names.of(call.func) or "") is None
 
 
 def is_variables(draft: Draft, e: ast.Name | ast.Attribute) -> bool:

@@ -51,6 +51,7 @@ def tell(draft: Draft, test: ast.expr) -> bool:
     named = [side for side in fixed if isinstance(side, (ast.Name, ast.Attribute))]
     if len(fixed) < len(_sides(test)):
         named = []  # chances, which `annealing` follows
+    named = [side for side in named if decays.may_go_on(draft, side)]
     if not (reads or named) or any(draft.uniform.of_values.varies(side) for side in fixed):
         return False
     if named and not only_shows(draft, test):  # `heat *= 0.995`, `if heat < 0.1:`

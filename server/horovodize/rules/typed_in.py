@@ -11,6 +11,7 @@ from horovodize.rules.draft import ON_ROOT, Draft
 from horovodize.rules.guards import Guarded, from_root
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
+from horovodize.summary.output_calls import waits_for_user
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import COMPREHENSIONS, position
 
@@ -32,10 +33,9 @@ _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 def apply(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:
     """Answers that are used. Those that nobody reads are waited for under a guard, as output."""
-    for call in draft.syntax.calls:
-        used = not isinstance(draft.syntax.parent.get(call), ast.Expr)
-        if not used or not outputs.effects.output_calls.waits_for_user(call):
-            continue
+    for call in draft.module.calls_which(waits_for_user):
+        if isinstance(draft.syntax.parent.get(call), ast.Expr):
+            continue  # nobody reads the answer
         alike = guarded.collective(call) or (guarded.in_order(call) and _comes_by_answers(draft, call))
         if outputs.is_early(call) or not alike or not in_place(draft.module, call):
             continue

@@ -26,7 +26,7 @@ _SAYING = frozenset(
 def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
     """Asks about a test of a rank's steps that decides more than what is printed. seen: whether names and numbers that are
     compared as they are have been looked at"""
-    if seen and _is_plain(test):
+    if not draft.facts.counters.exist or (seen and _is_plain(test)):
         return
     counts = (e for e, _ in draft.facts.counters.reads(test) if _is_own_count(draft, e))
     read: ast.expr | None = next((e for e in counts if not own_means.divides(draft, e)), None)

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules.draft import CORE, Draft
-from horovodize.rules.target_networks import called, has_weights, made_of
+from horovodize.rules.target_networks import called_with_weights, made_of
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES, argument, says_none
 
@@ -31,9 +31,9 @@ def broadcast_untrained(draft: Draft) -> None:
     trained = set(values.depends([f.model for f in fits], 4000))
     trained |= {made for f in fits for made in made_of(draft, f.model)}
     trained |= {n for u in draft.sites.updates for v in u.variables for n in values.depends([v], 400)}
-    for e, call in called(draft):
+    for e, call in called_with_weights(draft):
         made = set(values.calls(e))
-        if call not in used or not made or made & trained or not has_weights(draft, e):
+        if call not in used or made & trained:
             continue
         if not any(is_loaded(draft, c, e) for c in made):
             _broadcast(draft, e, made)

@@ -27,6 +27,7 @@ from horovodize.rules.guards import outputs_of
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
+from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument, has_unpacking
@@ -52,7 +53,7 @@ def apply(draft: Draft) -> None:
     outputs = outputs_of(draft)
     effects = outputs.effects
     fits = {f.call for f in draft.sites.fits}
-    for call in draft.syntax.calls:
+    for call in draft.module.calls_which(_may_show_a_bar):
         if isinstance(call.func, ast.Attribute) and call.func.attr in _DEFAULT:
             method = call.func.attr
             if outputs.silenced:
@@ -73,7 +74,7 @@ def apply(draft: Draft) -> None:
                     _quiet(draft, call, place, "0" if silent else _DEFAULT[method])
                 continue
         name = draft.names.of(call.func) or ""
-        is_bar = (name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS) or name in _TOLD_ALIKE
+        is_bar = _is_bar(name)
         steers = catalogue.callback_role(name) == "steers"
         on_stdout = name == _PROGBAR or steers
         if not (is_bar or (on_stdout and not outputs.silenced)) or _is_left_to_root(outputs, call):
@@ -85,6 +86,18 @@ def apply(draft: Draft) -> None:
         else:
             known_class = catalogue.cls(name)
             _quiet(draft, call, known_class.position("verbose") if known_class else None, "0")
+
+
+def _is_bar(name: str) -> bool:
+    return (name.startswith("tqdm.") and name.rsplit(".", 1)[-1] in _BARS) or name in _TOLD_ALIKE
+
+
+def _may_show_a_bar(module: Module, call: ast.Call) -> bool:
+    """Whether a call's name is one of what shows progress."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _DEFAULT:
+        return True
+    name = module.names.of(call.func) or ""
+    return _is_bar(name) or name == _PROGBAR or catalogue.callback_role(name) == "steers"
 
 
 def _is_left_to_root(outputs: Outputs, call: ast.Call) -> bool:

@@ -24,12 +24,19 @@ class Beside:
 
     def puts_out(self, call: ast.Call) -> bool:
         """Whether a call runs a function that only puts something out, and is to be guarded itself."""
-        return self.module.values.callee(call) in self._put_out and not self.is_guarded_outside(call)
+        if not self._put_out or self.module.values.callee(call) not in self._put_out:
+            return False
+        return not self.is_guarded_outside(call)
 
     def is_guarded_outside(self, node: ast.AST) -> bool:
         """Whether a node stands in a function whose calls are guarded."""
         put_out = self._put_out
         return bool(put_out) and any(a in put_out for a in self.module.syntax.ancestors(node))
+
+    @property
+    def puts_anything_out(self) -> bool:
+        """Whether there are such functions."""
+        return bool(self._put_out)
 
     @cached_property
     def _put_out(self) -> set[ast.AST]:

@@ -59,9 +59,9 @@ class Drive:
                 if m.names.of(called) in _TRACERS:
                     found.append((function, decorator if isinstance(decorator, ast.Call) else None))
                 else:
-                    found += [(function, call) for call in self._tracers(decorator)]
-        for call in m.syntax.calls:
-            tracers = [call] if m.names.of(call.func) in _TRACERS else self._tracers(call.func)
+                    found += [(function, call) for call in _tracers(m, decorator)]
+        for call in m.calls_which(_may_trace):
+            tracers = [call] if m.names.of(call.func) in _TRACERS else _tracers(m, call.func)
             if tracers and call.args:
                 origins = m.values.origins(call.args[0])
                 functions = [o.node for o in origins if isinstance(o.node, FUNCTIONS) and not o.path]
@@ -76,20 +76,6 @@ class Drive:
             for function, call in self.tracings
             for given in (argument(call, name) for name in XLA if call is not None)
             if given is not None
-        ]
-
-    def _tracers(self, e: ast.expr) -> list[ast.Call]:
-        """The calls that give something to trace functions with: `tf.function(…)` without a function, or
-        `partial(tf.function, …)`, perhaps by a name."""
-        m = self.module
-        if not isinstance(e, (ast.Call, ast.Name)):
-            return []
-        made = [e] if isinstance(e, ast.Call) else m.values.calls(e)
-        return [
-            call
-            for call in made
-            if (m.names.of(call.func) in _TRACERS and not call.args)
-            or (m.names.last(call.func) == "partial" and any(m.names.of(a) in _TRACERS for a in call.args))
         ]
 
     def ways(self, site: ast.AST) -> list[tuple[Frame, ...]]:
@@ -185,3 +171,21 @@ class Drive:
                 else:
                     found[callee, call] = None
         return list(found)
+
+
+def _tracers(m: Module, e: ast.expr) -> list[ast.Call]:
+    """The calls that give something to trace functions with: `tf.function(…)` without a function, or
+    `partial(tf.function, …)`, perhaps by a name."""
+    if not isinstance(e, (ast.Call, ast.Name)):
+        return []
+    made = [e] if isinstance(e, ast.Call) else m.values.calls(e)
+    return [
+        call
+        for call in made
+        if (m.names.of(call.func) in _TRACERS and not call.args)
+        or (m.names.last(call.func) == "partial" and any(m.names.of(a) in _TRACERS for a in call.args))
+    ]
+
+
+def _may_trace(module: Module, call: ast.Call) -> bool:
+    return module.names.of(call.func) in _TRACERS or bool(_tracers(module, call.func))

@@ -76,10 +76,8 @@ class Effects:
 
     def plots(self, statement: ast.stmt) -> bool:
         """Whether a statement only draws into Matplotlib's current figure."""
-        if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
-            return False
-        name = self.module.names.of(statement.value.func) or ""
-        return name.startswith(("matplotlib.pyplot.", "pylab.")) and not self.shares(statement)
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        return isinstance(call, ast.Call) and draws_alone(self.module, call) and not self.shares(statement)
 
     # ------------------------------------------------------------------ shared
 
@@ -92,35 +90,20 @@ class Effects:
             found |= {call for call in self.sites.graph.all_runs if self._takes_input(call)}
         for update in self.sites.updates:
             found |= {update.call, *update.gradients}
-        for call in self.module.syntax.calls:
-            func = call.func
-            evaluates = isinstance(func, ast.Attribute) and func.attr in ("evaluate", "evaluate_generator")
-            if evaluates and isinstance(func, ast.Attribute) and self.output_calls.models.is_one(func.value):
+        for call in self.module.calls_written.get(".evaluate", ".evaluate_generator"):
+            if isinstance(call.func, ast.Attribute) and self.output_calls.models.is_one(call.func.value):
                 found.add(call)
-            if self.downloads(call):
-                found.add(call)
-        return found
+        return found.union(self.downloads)
 
-    def downloads(self, call: ast.Call) -> bool:
-        """Whether a call may bring files to this host that the program then reads."""
-        name = self.module.names.of(call.func)
-        told = next((k.value for k in call.keywords if k.arg == "download"), None)
-        if isinstance(told, ast.Constant) and told.value is False:
-            return False  # `tfds.load("mnist", download=False)` reads what is there
-        return name is not None and (
-            catalogue.downloads(name) or shell_commands.deed(self.module, call) == "fetch"
-        )
+    @property
+    def downloads(self) -> list[ast.Call]:
+        """The calls that may bring files to this host that the program then reads."""
+        return self.module.calls_which(_downloads)
 
-    def unpacks(self, call: ast.Call) -> bool:
-        """Whether a call writes out the files of an archive, which the program then reads."""
-        func = call.func
-        if self.module.names.of(func) in _UNPACKS:
-            return True
-        if not isinstance(func, ast.Attribute) or func.attr not in ("extractall", "extract"):
-            return False
-        return any(
-            self.module.names.of(made.func) in _ARCHIVES for made in self.module.values.calls(func.value)
-        )
+    @property
+    def unpacks(self) -> list[ast.Call]:
+        """The calls that write out the files of an archive, which the program then reads."""
+        return self.module.calls_which(_unpacks)
 
     @cached_property
     def draws_in_graph(self) -> bool:
@@ -277,6 +260,31 @@ class Effects:
     def may_be_traced(self, node: ast.AST) -> bool:
         """Whether TensorFlow may trace a node into a graph: also in what Keras traces, or calls in what it traces."""
         return any(a in self._traced for a in self.module.syntax.ancestors(node) if isinstance(a, FUNCTIONS))
+
+
+def _downloads(module: Module, call: ast.Call) -> bool:
+    name = module.names.of(call.func)
+    told = next((k.value for k in call.keywords if k.arg == "download"), None)
+    if isinstance(told, ast.Constant) and told.value is False:
+        return False  # `tfds.load("mnist", download=False)` reads what is there
+    return name is not None and (catalogue.downloads(name) or shell_commands.deed(module, call) == "fetch")
+
+
+def _unpacks(module: Module, call: ast.Call) -> bool:
+    func = call.func
+    if module.names.of(func) in _UNPACKS:
+        return True
+    if not isinstance(func, ast.Attribute) or func.attr not in ("extractall", "extract"):
+        return False
+    return any(module.names.of(made.func) in _ARCHIVES for made in module.values.calls(func.value))
+
+
+def draws_alone(module: Module, call: ast.Call) -> bool:
+    """Whether a statement is nothing but a call that draws by Matplotlib's `pyplot`."""
+    name = module.names.of(call.func) or ""
+    return name.startswith(("matplotlib.pyplot.", "pylab.")) and isinstance(
+        module.syntax.parent.get(call), ast.Expr
+    )
 
 
 def in_place(module: Module, node: ast.expr) -> bool:

@@ -53,6 +53,7 @@ _LISTERS = {
     "tensorflow.io.gfile.walk", "tensorflow.compat.v1.gfile.Glob", "tensorflow.compat.v1.gfile.ListDirectory",
 }  # fmt: skip
 _LISTING_METHODS = ("glob", "rglob", "iterdir")  # of a folder's path
+_RESTORING = ("restore", "read", "restore_or_initialize")  # of what keeps checkpoints
 _THERE = ("exists", "isfile", "is_file")
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
 _LATE_HOOKS = ("on_train_end", "on_epoch_end", "on_epoch_begin")
@@ -184,7 +185,8 @@ class Files:
 
     def _writes(self) -> Iterator[Access]:
         m = self.module
-        for call in m.syntax.calls:
+        may_write = {*self.outputs.candidates, *m.calls_of(*_MODEL_WRITERS)}
+        for call in [c for c in m.syntax.calls if c in may_write]:
             name = m.names.of(call.func) or ""
             opened = self.outputs.opening.written(call)
             output = self.effects.output_calls.of(call)
@@ -213,6 +215,7 @@ class Files:
 
     def _reads(self) -> Iterator[Access]:
         m = self.module
+        may_read = {*m.calls_which(_may_read), *self.outputs.opening.calls}
         for node in m.syntax.every(ast.Attribute, ast.Call):
             if (
                 isinstance(node, ast.Attribute)
@@ -220,7 +223,7 @@ class Files:
                 and self._is_manager(node)
             ):
                 yield Access(node, "model", None)
-            if not isinstance(node, ast.Call):
+            if not isinstance(node, ast.Call) or node not in may_read:
                 continue
             name = m.names.of(node.func) or ""
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
@@ -240,9 +243,7 @@ class Files:
                     yield Access(node, "file", one)
                 if name in _LISTERS:
                     yield Access(node, "folder", path)
-            elif method == "load_weights" or (
-                method in ("restore", "read", "restore_or_initialize") and self._keeps(node.func)
-            ):
+            elif method == "load_weights" or (method in _RESTORING and self._keeps(node.func)):
                 yield Access(node, "model", _path(node, 0))
 
     def _keeps(self, func: ast.expr) -> bool:
@@ -391,3 +392,11 @@ def _path(call: ast.Call, index: int) -> ast.expr | None:
         if value is not None:
             return value
     return argument(call, "", index)
+
+
+def _may_read(module: Module, call: ast.Call) -> bool:
+    """Whether a call may read a file by its name; what opens one aside."""
+    name, method = module.names.of(call.func), call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if method in (*_READ_TEXTS, *_LISTING_METHODS, *_RESTORING, "flow_from_directory", "load_weights"):
+        return True
+    return name in _MODEL_READERS or name in _FOLDER_READERS or name in _FILE_READERS

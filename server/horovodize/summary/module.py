@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from horovodize import catalogue
 from horovodize.source import Document, Span
@@ -12,12 +13,15 @@ from horovodize.summary.links import Targets
 from horovodize.summary.names import Names
 from horovodize.summary.scopes import Scopes
 from horovodize.summary.syntax import Syntax
-from horovodize.summary.tables import Table, in_order, loads, written
+from horovodize.summary.tables import Picked, Table, in_order, loads, written
 from horovodize.summary.values import Values
 
 _TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 _MANY_READS = 2_000
 _WHOLE = ("tensorflow", "tensorflow.compat.v1", "tensorflow.compat.v2")
+
+N = TypeVar("N", bound=ast.AST)
+Test: TypeAlias = "Callable[[Module, N], object]"
 
 
 class Module:
@@ -41,6 +45,7 @@ class Module:
         self.calls = Table(outline, reads, self._canonical)
         self.calls_written = Table(outline, reads, written)
         self.loads = Table(outline, reads, loads)
+        self._picked: dict[tuple[Test[Any], type[ast.AST]], Picked[Any]] = {}
 
     @classmethod
     def of(cls, document: Document) -> Module:
@@ -64,9 +69,11 @@ class Module:
         changed |= self.values.definitions.replace(replaced)
         self.scopes.bound.forget(changed, (n for n in gone if isinstance(n, ast.Name)))
         self.names.forget(changed, gone)
-        self.values.forget(changed, gone)
+        changed = self.values.forget(changed, gone)
         for table in (self.calls, self.calls_written, self.loads):
             table.forget(changed, replaced.removed)
+        for picked in self._picked.values():
+            picked.forget(changed, replaced.removed)
 
     @property
     def tensorflow_imports(self) -> list[ast.Import | ast.ImportFrom]:
@@ -101,6 +108,25 @@ class Module:
             if name is not None:
                 yield name, call
 
+    def which(self, test: Test[N], kind: type[N]) -> list[N]:
+        """The nodes of a type that a test holds for, in the order of the text, nobody's to change. It is asked once of each, as
+        long as what it looked up stays as it was: so it may ask what `names`, `scopes` and `values` say of a node, of what
+        stands in it and around it, and nothing else: not where it stands, and no list or table of the whole module. It is a
+        function at the top of a module: answers are kept by it."""
+        picked = self._picked.get((test, kind))
+        if picked is None:
+
+            def find(piece: Piece) -> list[N]:
+                found: list[N] = piece.every((kind,))  # type: ignore[assignment]
+                return [n for n in found if test(self, n)]
+
+            picked = self._picked[test, kind] = Picked(self.syntax.outline, self.scopes.reads, find)
+        return picked.all
+
+    def calls_which(self, test: Test[ast.Call]) -> list[ast.Call]:
+        """The calls that a test holds for: see `which`."""
+        return self.which(test, ast.Call)
+
     def calls_called(self, *names: str) -> list[ast.Call]:
         """The calls of functions or classes, known or not, whose own name is one of these."""
         known = [full for name in dict.fromkeys(names) for full in self.calls.ending(name)]
@@ -130,6 +156,16 @@ class Module:
                 return binding.name
         return None
 
+    @property
+    def optimizers(self) -> list[ast.Call]:
+        """The calls that construct an optimizer, as `is_optimizer` says."""
+        return self.calls_which(Module.is_optimizer)
+
+    @property
+    def layers(self) -> list[ast.Call]:
+        """The calls that make Keras' own layers."""
+        return self.calls_which(_makes_a_layer)
+
     def is_optimizer(self, call: ast.Call) -> bool:
         """Whether a call constructs an optimizer that has a learning rate of its own, or wraps one."""
         return is_optimizer_class(self.values.made_by(call))
@@ -146,6 +182,10 @@ _OPTIMIZERS = frozenset(OPTIMIZERS)
 def is_optimizer_class(names: Collection[str]) -> bool:
     """Whether a class is one of an optimizer, by its own name and those of the classes that it is made of."""
     return bool(names) and (not _OPTIMIZERS.isdisjoint(names) or any(map(_is_addon_optimizer, names)))
+
+
+def _makes_a_layer(module: Module, call: ast.Call) -> bool:
+    return (module.names.of(call.func) or "").startswith("tensorflow.keras.layers.")
 
 
 def _is_addon_optimizer(name: str) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 
 from horovodize.summary.buffers import CSV_WRITERS, is_buffer
 from horovodize.summary.module import Module
-from horovodize.summary.once import once
 from horovodize.summary.syntax import argument
 
 _PATH_OPEN = (
@@ -50,10 +49,12 @@ _MAKES = set("w")
 
 
 class Opening:
-    """The opened files of one module."""
+    """The opened files of one module. calls: those that open one, whatever for."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.calls = module.calls_which(_opened_as)
+        self._all = frozenset(self.calls)
 
     def is_open(self, call: ast.Call) -> bool:
         """Whether a call opens a file, whatever for."""
@@ -164,30 +165,32 @@ class Opening:
         texts = [v.value for v in values if isinstance(v, ast.Constant)]
         return any(isinstance(text, (str, bytes)) and bool(set(str(text)) & marks) for text in texts)
 
-    def _is_builtin_open(self, name: ast.Name) -> bool:
-        """`open`, also under a name that it is given: `write_to = open`."""
-        bound = self.module.scopes.reaching(name)
-        given = [b.value for b in bound if b.kind == "assign" and not b.path]
-        if len(given) < len(bound):
-            return False
-        meant = given if bound else [name]
-        return all(
-            isinstance(e, ast.Name) and e.id == "open" and not self.module.scopes.reaching(e) for e in meant
-        )
-
-    @once
     def _name(self, call: ast.Call) -> str | None:
-        m = self.module
-        if isinstance(call.func, ast.Name) and self._is_builtin_open(call.func):
-            return "open"
-        name = m.names.of(call.func)
-        if name in _MODES or name in _ALWAYS_WRITE or name in STORES or name == DATABASE:
-            return name
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
-            mode = argument(call, "mode", _MODES[_PATH_OPEN])
-            said = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _MODE.match(mode.value)
-            return _PATH_OPEN if said else None
-        return None
+        return _opened_as(self.module, call) if call in self._all else None
+
+
+def _opened_as(module: Module, call: ast.Call) -> str | None:
+    """What a call that opens a file is called; None of another call."""
+    if isinstance(call.func, ast.Name) and _is_builtin_open(module, call.func):
+        return "open"
+    name = module.names.of(call.func)
+    if name in _MODES or name in _ALWAYS_WRITE or name in STORES or name == DATABASE:
+        return name
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "open":
+        mode = argument(call, "mode", _MODES[_PATH_OPEN])
+        said = isinstance(mode, ast.Constant) and isinstance(mode.value, str) and _MODE.match(mode.value)
+        return _PATH_OPEN if said else None
+    return None
+
+
+def _is_builtin_open(module: Module, name: ast.Name) -> bool:
+    """`open`, also under a name that it is given: `write_to = open`."""
+    bound = module.scopes.reaching(name)
+    given = [b.value for b in bound if b.kind == "assign" and not b.path]
+    if len(given) < len(bound):
+        return False
+    meant = given if bound else [name]
+    return all(isinstance(e, ast.Name) and e.id == "open" and not module.scopes.reaching(e) for e in meant)
 
 
 def _puts(call: ast.Call) -> bool:

@@ -60,6 +60,7 @@ _KEEPERS = (
 _KEEPER_NAMES = re.compile(r"(^|_)(ckpt|checkpoint|check_point|saver|manager|mngr)", re.I)
 _ON_FILES = {"writelines", "writerow", "writerows"}
 _SAVES = {"save", "save_weights", "save_model", "export"}
+_METHODS = {*_ON_FILES, *catalogue.writer_methods, "summary", "show", "write", *_SAVES}
 
 
 @dataclass(frozen=True)
@@ -72,18 +73,22 @@ class Output:
 
 class OutputCalls:
     """What the calls of one module put out. of_all: calls that every rank may make, and that are no output therefore.
-    early: what runs while no rank is known."""
+    early: what runs while no rank is known. candidates: the calls that may put something out, in the order of the text."""
 
     def __init__(
         self, module: Module, sites: Sites, of_all: Collection[ast.Call] = (), early: Collection[ast.AST] = ()
     ) -> None:
         self.module, self.of_all, self.early = module, of_all, early
         self.models, self.opening = KnownModels(module, sites), Opening(module)
+        self.candidates = module.calls_which(_may_put_out)
         self._known: dict[ast.Call, Output | None] = {}
+        self._candidates = frozenset(self.candidates)
 
     def of(self, call: ast.Call) -> Output | None:
         """What a call puts out itself; None for nothing, for what stays in a buffer, and for functions of this module (their
         statements count)."""
+        if call not in self._candidates:
+            return None
         if call not in self._known:
             output = self._find(call)
             self._known[call] = output if output is None or not goes_to_buffer(self.module, call) else None
@@ -96,8 +101,8 @@ class OutputCalls:
             return None
         if self.waits_for_user(call):
             return Output("show", "an answer") if isinstance(m.syntax.parent.get(call), ast.Expr) else None
-        if isinstance(func, ast.Name) and func.id in _BUILTIN_PRINTS and not m.scopes.reaching(func):
-            return Output("print", func.id)
+        if _is_builtin(m, func, _BUILTIN_PRINTS):
+            return Output("print", m.names.last(func))
         if name is not None:
             if name in _PRINTS:
                 return Output("print", name)
@@ -119,13 +124,7 @@ class OutputCalls:
 
     def waits_for_user(self, call: ast.Call) -> bool:
         """Whether a call waits until somebody types or clicks."""
-        m, func = self.module, call.func
-        if isinstance(func, ast.Name) and func.id in _WAITING_BUILTINS:
-            return not m.scopes.reaching(func)
-        name = m.names.of(func)
-        if name is None and isinstance(func, ast.Attribute) and func.attr in _WAITING_METHODS:
-            return m.values.callee(call) is None
-        return name in _WAITS
+        return waits_for_user(self.module, call)
 
     def _method_output(self, call: ast.Call, func: ast.Attribute) -> Output | None:
         method, receiver = func.attr, func.value
@@ -172,7 +171,7 @@ class OutputCalls:
     @cached_property
     def has_windows(self) -> bool:
         """Whether Matplotlib shows something while the program runs."""
-        shown = (self.of(c) for c in self.module.syntax.calls)
+        shown = (self.of(c) for c in self.candidates)
         return any(
             o is not None and o.kind == "show" and o.what.startswith(("matplotlib.", "pylab.")) for o in shown
         )
@@ -188,4 +187,37 @@ class OutputCalls:
 def _is_super(receiver: ast.expr) -> bool:
     return (
         isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Name) and receiver.func.id == "super"
+    )
+
+
+def waits_for_user(module: Module, call: ast.Call) -> bool:
+    """Whether a call waits until somebody types or clicks."""
+    func, name = call.func, module.names.of(call.func)
+    if isinstance(func, ast.Name) and func.id in _WAITING_BUILTINS:
+        return _is_builtin(module, func, _WAITING_BUILTINS)
+    if name is None and isinstance(func, ast.Attribute) and func.attr in _WAITING_METHODS:
+        return module.values.callee(call) is None
+    return name in _WAITS
+
+
+def _is_builtin(module: Module, func: ast.expr, names: Collection[str]) -> bool:
+    return isinstance(func, ast.Name) and func.id in names and not module.scopes.reaching(func)
+
+
+def _may_put_out(module: Module, call: ast.Call) -> bool:
+    """Whether a call's name is one of those by which `OutputCalls` knows what puts something out."""
+    func, name = call.func, module.names.of(call.func)
+    method = func.attr if isinstance(func, ast.Attribute) else ""
+    if module.values.callee(call) is not None:
+        return False
+    if _is_builtin(module, func, _BUILTIN_PRINTS) or waits_for_user(module, call):
+        return True
+    if method in _METHODS or catalogue.written_to(name or "", method) is not None:
+        return True
+    return name is not None and (
+        name in _PRINTS
+        or name in _SHOWS
+        or catalogue.writes_files(name)
+        or shell_commands.deed(module, call) == "write"
+        or unseen_outputs.writes(module, call)
     )

@@ -109,6 +109,10 @@ class Outputs:
         """The parts of an output statement that every rank must run; None where they can't be taken out."""
         return TakingOut(self.effects).parts(statement)
 
+    def is_around_output(self, statement: ast.stmt) -> bool:
+        """Whether something in a statement may be output; else none of the statements in it is, either."""
+        return statement in self._around_output
+
     def may_join(self, statement: ast.stmt) -> bool:
         """Whether a statement that is no output may stand in one guard with what is: all ranks, or one, may run it."""
         if self.effects.plots(statement):
@@ -163,7 +167,7 @@ class Outputs:
         """Every call that puts something out or opens a file for writing, and all that stands around one: few are, and only
         they need a closer look."""
         found: set[ast.AST] = set()
-        for call in self.module.syntax.calls:
+        for call in self.candidates:
             speaks = self.silenced and self.effects.output_calls.speaks(call)
             output = self.effects.output_calls.of(call) is not None and not speaks
             output = output or self.opening.written(call) is not None or self.beside.puts_out(call)
@@ -174,6 +178,15 @@ class Outputs:
                         break
                     found.add(around)
         return found
+
+    @cached_property
+    def candidates(self) -> list[ast.Call]:
+        """The calls that may put something out, in the order of the text."""
+        calls = self.module.syntax.calls
+        if self.beside.puts_anything_out:
+            return calls
+        found = {*self.effects.output_calls.candidates, *self.opening.calls}
+        return [call for call in calls if call in found]
 
     # ------------------------------------------------------------------ compound statements
 

@@ -176,8 +176,8 @@ class Scopes:
     def all_names(self) -> set[str]:
         """Every identifier in the module: a fresh name is one that is not among them."""
         found = set(self.left_out)
-        found.update(node.id for node in self.syntax.every(ast.Name))
-        found.update(node.arg for node in self.syntax.every(ast.arg))
+        found.update([node.id for node in self.syntax.every(ast.Name)])
+        found.update([node.arg for node in self.syntax.every(ast.arg)])
         for node in self.syntax.every(ast.Global, ast.Nonlocal):
             found.update(node.names)
         for table in self.names.values():

@@ -12,6 +12,7 @@ from horovodize.source.outline import Outline, Piece
 from horovodize.summary.memo import Memo, Reads
 
 N = TypeVar("N", bound=ast.expr)
+M = TypeVar("M", bound=ast.AST)
 
 
 class Table(Generic[N]):
@@ -43,8 +44,7 @@ class Table(Generic[N]):
     @property
     def _all(self) -> list[dict[str, list[N]]]:
         if self._by_piece is None:
-            found = [self._of_piece(piece) for piece in self._outline.pieces]
-            self._by_piece = [entries for entries in found if entries]
+            self._by_piece = [entries for entries in self._of_piece.each(self._outline.pieces) if entries]
         return self._by_piece
 
     def __iter__(self) -> Iterator[str]:
@@ -70,6 +70,27 @@ class Table(Generic[N]):
         if known is None:
             known = self._asked[key] = [n for entries in self._all for n in entries.get(key, ())]
         return known
+
+
+class Picked(Generic[M]):
+    """The nodes that a test picks. `find`: those of a piece, in the order of the text."""
+
+    def __init__(self, outline: Outline, reads: Reads, find: Callable[[Piece], list[M]]) -> None:
+        self._outline = outline
+        self._of_piece: Memo[Piece, list[M]] = Memo(reads, find, [])
+        self._all: list[M] | None = None
+
+    def forget(self, changed: int, gone: Iterable[Piece]) -> None:
+        """Forgets what changed entries of tables led to, and all about pieces that are gone."""
+        self._of_piece.forget(changed, gone)
+        self._all = None
+
+    @property
+    def all(self) -> list[M]:
+        """Those of this version, nobody's to change."""
+        if self._all is None:
+            self._all = [node for found in self._of_piece.each(self._outline.pieces) for node in found]
+        return self._all
 
 
 def in_order(nodes: Iterable[N]) -> list[N]:

@@ -169,15 +169,9 @@ class Tf1Sites(ABC):
     @cached_property
     def v1_uses(self) -> list[ast.expr]:
         """The uses of names that only TensorFlow 1 has under that spelling (`tf.Session`; not `tf.compat.v1.Session`)."""
-        names, found = self.module.names, list[ast.expr]()
-        for node in self.module.syntax.every(ast.Attribute):
-            written = names.written(node) or ""
-            if written.startswith(("tensorflow.compat.", *_ONLY_V2)) or written == "tensorflow.__version__":
-                return []  # made for both
-            old = (names.of(node) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
-            if (old and written.startswith("tensorflow.")) or written.startswith(_ONLY_V1):
-                found.append(node)
-        return found
+        if self.module.which(_is_of_both, ast.Attribute):
+            return []
+        return [*self.module.which(_is_of_v1, ast.Attribute)]
 
     @cached_property
     def is_tf1(self) -> bool:
@@ -194,3 +188,15 @@ class Tf1Sites(ABC):
             key=lambda c: (c.lineno, c.col_offset),
         )
         return [e for c in calls if (e := self.optimizer_of(c)) is not None]
+
+
+def _is_of_both(module: Module, name: ast.Attribute) -> bool:
+    """Whether a name is one that scripts use that are made for both versions."""
+    written = module.names.written(name) or ""
+    return written.startswith(("tensorflow.compat.", *_ONLY_V2)) or written == "tensorflow.__version__"
+
+
+def _is_of_v1(module: Module, name: ast.Attribute) -> bool:
+    written = module.names.written(name) or ""
+    old = (module.names.of(name) or "").startswith(("tensorflow.compat.v1.", "tensorflow.contrib."))
+    return (old and written.startswith("tensorflow.")) or written.startswith(_ONLY_V1)

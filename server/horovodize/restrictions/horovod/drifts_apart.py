@@ -209,15 +209,13 @@ from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 
-_LAYERS = "tensorflow.keras.layers."
-_CALLBACKS = "tensorflow.keras.callbacks."
 # What of a layer all ranks must have alike for a broadcast of its weights, and of an optimizer for its steps.
 _SHAPING = frozenset(
     "units filters kernel_size output_dim input_dim num_heads key_dim strides rate learning_rate lr momentum beta_1 beta_2 "
     "epsilon weight_decay".split()
 )
 # Callbacks that steer a training, and what of theirs all ranks must have alike.
-_STEERING = ("EarlyStopping", "ReduceLROnPlateau")
+_STEERING = ("tensorflow.keras.callbacks.EarlyStopping", "tensorflow.keras.callbacks.ReduceLROnPlateau")
 _OF_HOROVOD = ("LearningRateWarmupCallback", "LearningRateScheduleCallback")
 _BY_EPOCHS = frozenset(
     "initial_lr warmup_epochs multiplier start_epoch end_epoch steps_per_epoch patience factor min_delta min_lr cooldown "
@@ -286,8 +284,8 @@ def _of_own_rows(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
 def _by_draws(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
     """Layers that a model has where a rank's own draw says so: each builds another model. Not what is made in each step."""
     told = set[ast.AST]()
-    for call in context.syntax.calls:
-        if not (context.names.of(call.func) or "").startswith(_LAYERS) or context.syntax.loops(call):
+    for call in context.module.layers:
+        if context.syntax.loops(call):
             continue
         for around, _ in context.syntax.conditions(call):
             if around in told or not answers.is_drawn(around.test):
@@ -325,8 +323,8 @@ def _of_another(context: Context, call: ast.Call, number: ast.expr) -> Violation
 
 def _rates(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
     """The rates that optimizers and schedulers are made with."""
-    for call in context.syntax.calls:
-        if (context.names.of(call.func) or "") and context.module.is_optimizer(call):
+    for call in context.module.optimizers:
+        if context.names.of(call.func):
             yield from ((call, rate) for rate in rates_of(call))
     for call in context.module.calls_of(SCHEDULER):
         yield from ((call, rate) for rate in given_rates(context, call))
@@ -362,12 +360,8 @@ def _said(drift: Verdict) -> str:
 
 def _made(context: Context) -> Iterator[ast.Call]:
     """Layers and optimizers, and callbacks that change rates or stop."""
-    for call in context.syntax.calls:
-        name = context.names.of(call.func) or ""
-        if name.startswith(_LAYERS) or (name and context.module.is_optimizer(call)):
-            yield call
-        elif name.startswith(_CALLBACKS) and name.removeprefix(_CALLBACKS) in _STEERING:
-            yield call
+    known = {*context.module.layers, *context.module.optimizers, *context.module.calls_of(*_STEERING)}
+    yield from (call for call in context.syntax.calls if call in known and context.names.of(call.func))
     yield from context.facts.horovod.calls(*_OF_HOROVOD)
 
 

@@ -76,7 +76,7 @@ def own_scales(context: Context, answers: OwnAnswers) -> Iterator[ast.Call]:
     each row."""
     if context.facts.horovod.calls(*_SENDING, "allreduce", "grouped_allreduce"):
         return
-    for call in context.syntax.calls:
+    for call in context.sites.method_calls(*_ADAPTING, *_MEANS):
         if _scales_alone(context, call):
             of = call.args[0] if call.args else None
         else:

@@ -14,6 +14,7 @@ from horovodize.restrictions.horovod.sent_weights import (
     trained_model,
     trained_models,
 )
+from horovodize.summary.once import once
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
@@ -110,10 +111,18 @@ def _is_asked_of_nobody(context: Context, node: ast.expr) -> bool:
         return False
     if context.module.loads.get(function.name) or context.facts.horovod.runs(node):
         return False  # `tf.app.run()` runs a `main` that it doesn't name
-    if not any(map(context.facts.horovod.runs, context.training_sites)):
-        return False
-    texts = (n for n in context.syntax.every(ast.Constant) if isinstance(n, ast.Constant))
-    return not any(n.value == function.name for n in texts)
+    return _trains_by_itself(context) and function.name not in _constants(context)
+
+
+@once
+def _trains_by_itself(context: Context) -> bool:
+    return any(map(context.facts.horovod.runs, context.training_sites))
+
+
+@once
+def _constants(context: Context) -> set[object]:
+    """All that is written out: methods that are called by their name."""
+    return {n.value for n in context.syntax.every(ast.Constant)}
 
 
 def _sets_another(context: Context, node: ast.expr) -> bool:

@@ -114,7 +114,7 @@ def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if not use.calls("size"):
         return
-    for call in context.syntax.calls:
+    for call in context.syntax.calls if use.of_torch else context.module.optimizers:
         for rate in _rates(context, call):
             if isinstance(rate, (ast.Constant, ast.List, ast.Tuple)):
                 continue
@@ -162,7 +162,10 @@ def _is_done_once(context: Context, node: ast.AST) -> bool:
 def _set_to(context: Context, node: ast.AST) -> ast.expr | None:
     """The number of ranks times the rate that an optimizer has, where it is set to that: `opt.lr = opt.lr * hvd.size()`."""
     use = context.facts.horovod
-    is_rate = Changes(context.facts).is_rate
+
+    def is_rate(e: ast.expr) -> bool:
+        return Changes(context.facts).is_rate(e)
+
     match node:
         case ast.AugAssign(target=ast.Attribute() as rate, op=ast.Mult(), value=value):
             return value if is_rate(rate) and use.is_call(value, "size") else None

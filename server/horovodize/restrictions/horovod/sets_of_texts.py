@@ -21,7 +21,7 @@ _DEPTH = 8
 
 def numbered(context: Context) -> Iterator[ast.expr]:
     """Sets of texts whose elements are numbered in their order, and the numbers kept."""
-    for call in context.syntax.calls:
+    for call in context.module.calls_written.get("enumerate", "zip", ".index"):
         if context.is_builtin(call.func, "enumerate") and call.args and _is_kept(context, call):
             counted = call.args[0]
         elif context.is_builtin(call.func, "zip") and len(call.args) == 2 and _makes_table(context, call):

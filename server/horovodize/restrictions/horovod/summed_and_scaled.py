@@ -175,9 +175,7 @@ def _rates(context: Context, wrapper: ast.Call) -> list[ast.expr]:
     use = context.facts.horovod
     if wrapper in use.wrapped:
         return list(use.rates(wrapper))
-    made = [
-        call for call in context.syntax.calls if context.module.is_optimizer(call) and not use.name_of(call)
-    ]
+    made = [call for call in context.module.optimizers if not use.name_of(call)]
     return list(rates_of(made[0])) if len(made) == 1 else []
 
 
