@@ -34,7 +34,7 @@ def may_count(
         return True
     if sites.method_calls(*_SETTING) or module.calls_of(*_COUNTED_BY):
         return True
-    if syntax.every(ast.AugAssign) or module.which(adds_by_assigning, ast.Assign):
+    if syntax.every(ast.AugAssign) or bool(module.which(adds_by_assigning, ast.Assign)):
         return True
     if any(augmented(n) is not None for n in syntax.every(ast.NamedExpr)):
         return True

@@ -53,7 +53,7 @@ class _Rest:
 
 def divide(draft: Draft) -> None:
     """Finds the place in an epoch by a rank's steps, where a number before the loops gives it."""
-    for rest in _rests(draft):
+    for rest in _rests(draft) if draft.facts.counters.exist else ():
         counter = counted.of(draft, rest.count)
         if counter is None or not _is_of_a_rank(draft, counter) or not counted.is_whole(draft, rest.turns):
             continue

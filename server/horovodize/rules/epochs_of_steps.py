@@ -22,7 +22,7 @@ _WHOLE = {"int", "floor", "trunc"}
 def divide(draft: Draft) -> set[ast.expr]:
     """Divides the steps of an epoch wherever they divide a count of steps; where that is: the numbers of epochs."""
     found = set[ast.expr]()
-    divisions = list(_divisions(draft))
+    divisions = list(_divisions(draft)) if draft.facts.counters.exist else []
     for epoch, count, steps in divisions:
         read = _read(draft, count)
         if read is None or not counted.is_whole(draft, steps) or _is_no_epoch(draft, epoch, read, steps):

@@ -15,6 +15,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.other_names import attributes_meant
 from horovodize.rules.shares import counts_a_share
+from horovodize.summary.module import Module
 
 _NAMES = frozenset(
     "momentum beta_1 beta_2 rho epsilon weight_decay ema_momentum clipnorm clipvalue global_clipnorm beta "
@@ -49,7 +50,7 @@ def apply(draft: Draft) -> None:
 
 def _settings(draft: Draft) -> Iterator[Setting]:
     """Where something sets such an attribute of an optimizer. Variables of it (`beta_1.assign`) other rules know."""
-    for node in draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call):
+    for node in draft.module.which(_may_set, ast.Assign, ast.AugAssign, ast.Call):
         match node:
             case ast.Assign(targets=[target], value=value) if _is_meant(draft, target):
                 yield Setting(node, target, value)
@@ -63,6 +64,17 @@ def _settings(draft: Draft) -> Iterator[Setting]:
                 method in _BY_NAME and _is_named(draft, owner, name)
             ):
                 yield Setting(node, owner, value)
+
+
+def _may_set(module: Module, node: ast.AST) -> bool:
+    match node:
+        case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
+            return isinstance(target, (ast.Attribute, ast.Subscript))
+        case ast.Call(func=ast.Name(id="setattr")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=method)):
+            return method in _BY_NAME
+    return False
 
 
 def _is_meant(draft: Draft, target: ast.expr) -> bool:

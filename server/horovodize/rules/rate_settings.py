@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from horovodize.facts.kept import first_value
 from horovodize.rules import (
@@ -14,6 +15,7 @@ from horovodize.rules.decisions import Scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
 from horovodize.rules.other_names import RATES, attributes_meant, by_name, set_by_call
+from horovodize.summary.module import Module
 from horovodize.summary.once import once
 from horovodize.summary.syntax import argument, position
 
@@ -28,11 +30,11 @@ def is_variable(draft: Draft, call: ast.Call) -> bool:
 @once
 def possible_settings(draft: Draft) -> list[ast.Assign | ast.AugAssign | ast.Call | ast.Tuple]:
     """What may set something that is no plain name, in the order of the text."""
-    found = [n for n in draft.syntax.every(ast.Assign, ast.AugAssign, ast.Call) if _may_set(n)]
+    found: list[Any] = draft.module.which(_may_set, ast.Assign, ast.AugAssign, ast.Call)
     return sorted([*found, *set_together.pairs(draft)], key=position)
 
 
-def _may_set(node: ast.AST) -> bool:
+def _may_set(module: Module, node: ast.AST) -> bool:
     """Whether a statement sets an attribute or an item, or a call is given what it may set, as far as its shape says."""
     match node:
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.AugAssign(target=ast.Attribute()):

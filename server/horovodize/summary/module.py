@@ -45,7 +45,7 @@ class Module:
         self.calls = Table(outline, reads, self._canonical)
         self.calls_written = Table(outline, reads, written)
         self.loads = Table(outline, reads, loads)
-        self._picked: dict[tuple[Test[Any], type[ast.AST]], Picked[Any]] = {}
+        self._picked: dict[tuple[Test[Any], tuple[type[ast.AST], ...]], Picked[Any]] = {}
 
     @classmethod
     def of(cls, document: Document) -> Module:
@@ -108,19 +108,20 @@ class Module:
             if name is not None:
                 yield name, call
 
-    def which(self, test: Test[N], kind: type[N]) -> list[N]:
-        """The nodes of a type that a test holds for, in the order of the text, nobody's to change. It is asked once of each, as
-        long as what it looked up stays as it was: so it may ask what `names`, `scopes` and `values` say of a node, of what
-        stands in it and around it, and nothing else: not where it stands, and no list or table of the whole module. It is a
-        function at the top of a module: answers are kept by it."""
-        picked = self._picked.get((test, kind))
+    def which(self, test: Test[N], *kinds: type[N]) -> list[N]:
+        """The nodes of some types that a test holds for, in the order of the text, nobody's to change.
+
+        It is asked once of each, as long as what it looked up stays as it was: so it may ask what `names`, `scopes` and
+        `values` say of a node, of what stands in it and around it, and nothing else: not where it stands, and no list or table
+        of the whole module. It is a function at the top of a module: answers are kept by it."""
+        picked = self._picked.get((test, kinds))
         if picked is None:
 
             def find(piece: Piece) -> list[N]:
-                found: list[N] = piece.every((kind,))  # type: ignore[assignment]
+                found: list[N] = piece.every(kinds)  # type: ignore[assignment]
                 return [n for n in found if test(self, n)]
 
-            picked = self._picked[test, kind] = Picked(self.syntax.outline, self.scopes.reads, find)
+            picked = self._picked[test, kinds] = Picked(self.syntax.outline, self.scopes.reads, find)
         return picked.all
 
     def calls_which(self, test: Test[ast.Call]) -> list[ast.Call]:
