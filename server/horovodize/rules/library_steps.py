@@ -18,13 +18,14 @@ from horovodize.summary.syntax import argument
 
 
 def candidates(draft: Draft) -> list[ast.Call]:
-    """The calls that may be given numbers of steps."""
+    """The calls that may be given numbers of steps, or what each step takes from the weights."""
     return [*draft.module.calls_which(_may_be_told), *draft.sites.read_estimators.configurations]
 
 
 def _may_be_told(module: Module, call: ast.Call) -> bool:
     name = module.names.of(call.func) or ""
-    return name.startswith(_PRUNING) or name.rsplit(".", 1)[-1] in _PARAMETERS
+    told = name.startswith(_PRUNING) or name.rsplit(".", 1)[-1] in _PARAMETERS
+    return told or shrunk_weights.takes_from_weights(module, call)
 
 
 def divide(draft: Draft, call: ast.Call, name: str) -> None:

@@ -23,6 +23,7 @@ from horovodize.rules.drawn_weights import given_to_weights
 from horovodize.rules.mixtures import is_sum
 from horovodize.rules.number_settings import Setting
 from horovodize.source import Edit
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, argument
 from horovodize.summary.undone_steps import base
 
@@ -54,7 +55,7 @@ _BY_COURSE = (
 def by_optimizer(draft: Draft, call: ast.Call, name: str) -> None:
     """Lets an optimizer that is made take as much from the weights for the rows that are seen. Keras' own `weight_decay` goes
     by the rate, which is multiplied. name: what is called, fully qualified"""
-    if name not in (*_DECAYING, *_DECAYING_IN_GRAPHS) and not _is_extended(draft, call):
+    if name not in (*_DECAYING, *_DECAYING_IN_GRAPHS) and not _is_extended(draft.module, call):
         return
     lost = argument(call, "weight_decay", 0)
     if lost is None or (isinstance(lost, ast.Constant) and not lost.value):
@@ -70,14 +71,19 @@ def by_optimizer(draft: Draft, call: ast.Call, name: str) -> None:
         _lose_as_much(draft, lost)
 
 
-def _is_extended(draft: Draft, call: ast.Call) -> bool:
+def takes_from_weights(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes such an optimizer."""
+    return module.names.of(call.func) in (*_DECAYING, *_DECAYING_IN_GRAPHS) or _is_extended(module, call)
+
+
+def _is_extended(module: Module, call: ast.Call) -> bool:
     """Whether this makes an optimizer of a class that is extended so: `extend_with_decoupled_weight_decay(Adam)(1e-4)`."""
-    cls = draft.values.callee(call)
+    cls = module.values.callee(call)
     if isinstance(cls, ast.ClassDef):
-        return any(base.endswith(f".{_EXTENSION}") for base in draft.values.ancestors(cls))
+        return any(base.endswith(f".{_EXTENSION}") for base in module.values.ancestors(cls))
     return any(
-        isinstance(o.node, ast.Call) and draft.names.last(o.node.func) in _EXTENDING
-        for o in draft.values.origins(call.func)
+        isinstance(o.node, ast.Call) and module.names.last(o.node.func) in _EXTENDING
+        for o in module.values.origins(call.func)
     )
 
 
