@@ -634,3 +634,34 @@ model.test(sess, feed(x_all, 0, 64))
 def test_what_a_feed_is_made_of_where_a_method_is_given_it(given: str, kind: Feed) -> None:
     """`model.train(session, feed(data, at, at + n))`: the rows are those of this call, not of any."""
     assert step_of(SESSION + HANDED.format(given)).feed is kind
+
+
+OWN_DROPOUT = """\
+import numpy as np
+import tensorflow as tf
+A, X, Y = np.load("a.npy"), np.load("x.npy"), np.load("y.npy")
+chosen, n = np.load("chosen.npy"), len(np.load("a.npy"))
+layer, opt = tf.keras.layers.Dense(3), tf.keras.optimizers.Adam(0.01)
+def dropped(x, size):
+    mask = tf.cast(tf.floor(0.5 + tf.random.uniform(size)), tf.bool)
+    return tf.where(mask, x, 0.0) * 2.0
+for _ in range(200):
+    with tf.GradientTape() as tape:
+        out = tf.gather(layer(A @ dropped(X, {size})), {index})
+        loss = tf.reduce_mean(tf.square(out - Y))
+    opt.apply_gradients(zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "index", "feed"),
+    [
+        ("X.shape", "chosen", Feed.WHOLE),
+        ("(n, 3)", "chosen", Feed.UNSEEN),
+        ("X.shape", "np.random.randint(0, n, 32)", Feed.BATCH),
+    ],
+)
+def test_a_mask_that_is_drawn_makes_no_batch_of_the_rows_that_stay(size: str, index: str, feed: Feed) -> None:
+    """The same rows of what a mask is drawn for are no other ones in each step: every rank trained on all of them at size()
+    times the rate."""
+    assert step_of(OWN_DROPOUT.format(size=size, index=index)).feed is feed

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _ONE_BATCH = "the batch holds all rows"
 _PERHAPS_ALL = "it can't be seen whether this is all of the data"
+_ALL_DRAWN = {Part.DRAWN, Part.NUMBER, Part.TURN}
 _FAR = 200  # nodes that what a loop goes through is made of
 _NOT_SEEN = "where the data of this step come from can't be seen"
 
@@ -347,9 +348,10 @@ class Steps:
             return said(Feed.UNSEEN, turns.unseen, _NOT_SEEN)
         if turns.rows:
             noise = [d for d in turns.drawn if self.shaped_by_rows(d)]
-            if len(noise) < len(turns.drawn) and set(turns.read_as) <= {Part.DRAWN, Part.NUMBER, Part.TURN}:
+            others = [d for d in turns.drawn if d not in noise]
+            if others and set(turns.read_as) <= _ALL_DRAWN and all(map(self._mixes_rows, others)):
                 return said(Feed.DRAW, turns.drawn, "each step draws its data at random")
-            if len(noise) < len(turns.drawn):
+            if others:
                 return said(
                     Feed.UNSEEN,
                     turns.drawn,
@@ -412,6 +414,12 @@ class Steps:
     def shaped_by_rows(self, drawn: ast.AST) -> bool:
         """Whether what is drawn is noise on rows: as many of it as of them."""
         return bool(arrays(self.module, drawn))
+
+    def _mixes_rows(self, drawn: ast.AST) -> bool:
+        """Whether what is drawn makes rows of its own of an array, `weights @ x`; a mask on that, a dropout, makes none."""
+        products = [n.left for n in self.module.syntax.every(ast.BinOp) if isinstance(n.op, ast.MatMult)]
+        products += [c.args[0] for c in self.module.calls_called("matmul", "dot") if c.args]
+        return any(o.node is drawn for e in products for o in self.module.values.origins(e))
 
     def _share_noise(self, turns: Turns, noise: list[ast.AST]) -> bool:
         """Adds to the rows of a step what noise on them is shaped by, so that there is as much of it as of a rank's rows;

@@ -499,8 +499,8 @@ class Turns:
                 if (self.names.of(e.func) or "").startswith("tensorflow")
                 else (Part.ROWS, (e,))
             )
-        selects = last in SELECTING and len(given) > 1
-        if selects and part in (Part.TURN, Part.DRAWN):
+        by = [self._part(a, context)[0] for a in given[1:]] if last in SELECTING else []
+        if max(by, default=Part.NUMBER) in (Part.TURN, Part.DRAWN):
             self.moving[e] = None
             return Part.DEALT, ()
         return part, places
