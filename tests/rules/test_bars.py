@@ -11,6 +11,7 @@ HEAD = TAPE + "from tqdm import tqdm, trange\nfrom mine import look\n"
 DATASET = "ds = {}.shuffle(99).batch(8)\n"
 SLICES = "tf.data.Dataset.from_tensor_slices((a, b))"
 SHARED = f"shard_dataset({SLICES})"
+OF_NAME = "ds.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(ds) // hvd.size()))"
 
 
 def test_a_list_of_batches_is_no_dataset() -> None:
@@ -51,7 +52,7 @@ def test_what_a_bar_goes_through_is_divided(loop: str) -> None:
     evaluated = DATASET.format(SLICES) + "model.evaluate(ds)\n"
     seeded = evaluated.replace("99", "99, seed=0 if hvd.size() > 1 else None")
     inner = "enumerate(ds)" if "enumerate" in loop else "ds"
-    within = loop.replace(inner, inner.replace("ds", "shard_dataset(ds)"))
+    within = loop.replace(inner, inner.replace("ds", OF_NAME))
     check(HEAD, evaluated + loop, seeded + within)
 
 

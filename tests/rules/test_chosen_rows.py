@@ -182,7 +182,7 @@ def test_a_bootstrap_that_nothing_is_kept_from_is_left(draw: str, validated: str
 )
 def test_a_bootstrap_is_drawn_alike_where_the_rest_is_kept_for_validation(validated: str, then: str) -> None:
     text = plan_of(HEAD + BOOTSTRAP.format("np.random.choice(256, 256)", validated, then)).text
-    assert "    i = alike(np.random.choice)(256, 256)\n" in text
+    assert "    i = hvd.broadcast_object(np.random.choice(256, 256))\n" in text
     assert "model.fit(shard(x[i]), shard(y[i])" in text
     assert "broadcast_object(x" not in text
 

@@ -61,5 +61,5 @@ def test_the_length_of_what_is_divided_later_counts_all() -> None:
     text = divide(
         TAPE + LOOP.format("", SLICES, "len(ds)").replace("for epoch", "model.evaluate(ds)\nfor epoch")
     ).text
-    assert "enumerate(shard_dataset(ds))" in text
+    assert "enumerate(ds.repeat().shard(hvd.size(), hvd.rank()).take(max(1, len(ds) // hvd.size())))" in text
     assert "total / max(1, len(ds) // hvd.size())" in text

@@ -79,7 +79,9 @@ def share(draft: Draft, place: ast.expr) -> tuple[Edit, ...]:
     statement, plenty = draft.syntax.statement(place), is_plenty(draft, place)
     if isinstance(place, ast.Name):
         taken = share_of(place.id, plenty=plenty)
-        short = "shard_dataset" not in draft.helpers and _room(draft, place) >= _columns(taken)
+        names = draft.syntax.every(ast.Name)
+        once = sum(n.lineno == place.lineno and n.id == place.id for n in names) == 1
+        short = once and "shard_dataset" not in draft.helpers and _room(draft, place) >= _columns(taken)
         return _inserted(draft, place, taken) if plenty or short else ()
     if isinstance(statement, ast.Assign) and statement.value is place and draft.can_insert(statement):
         target = statement.targets[0]
