@@ -212,6 +212,20 @@ def _is_same(draft: Draft, n: ast.AST, memory: ast.Name | ast.Attribute) -> bool
     return False
 
 
+def goes_through(draft: Draft, count: ast.expr, bound: ast.expr) -> bool:
+    """`if pointer >= len(rows): pointer = 0` where `rows[pointer]` is read: the number says which row comes next. Less than all
+    of them would leave the last rows out for ever."""
+    lengths = (o.call for o in draft.values.origins(bound) if o.call is not None and o.call.args)
+    whole = {ast.unparse(c.args[0]) for c in lengths if draft.names.last(c.func) == "len"}
+    read = (n for n in draft.syntax.every(ast.Subscript) if isinstance(n, ast.Subscript)) if whole else ()
+    return any(
+        isinstance(n.ctx, ast.Load)
+        and ast.unparse(n.value) in whole
+        and ast.unparse(n.slice) == ast.unparse(count)
+        for n in read
+    )
+
+
 def _is_capacity(draft: Draft, test: ast.expr, count: ast.expr, bound: ast.expr) -> bool:
     plus = isinstance(count, ast.BinOp) and isinstance(count.right, ast.Constant)
     count = count.left if plus and isinstance(count, ast.BinOp) else count

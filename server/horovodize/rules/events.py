@@ -188,7 +188,8 @@ def _compared(draft: Draft, test: ast.expr, left: ast.expr, right: ast.expr, ope
             waits = isinstance(operator, (ast.Gt, ast.GtE, ast.Lt, ast.LtE))
             if waits and draft.divided and capacities.is_drawn_at_once(draft, test, other):
                 return  # fewer rows than a step draws: it would fail
-            if not capacities.keeps(draft, test, one, whole_steps(other)):
+            keeps = capacities.keeps(draft, test, one, whole_steps(other))
+            if not keeps and not capacities.goes_through(draft, one, other):
                 at_number(draft, test, one, other, operator)
             return
     if told_tests.tell(draft, test):

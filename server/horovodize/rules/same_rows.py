@@ -81,7 +81,12 @@ def _batches(draft: Draft, step: ast.Call) -> list[ast.expr]:
 
 
 def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
-    """Whether a value is surely the same on every rank, and no rule has made it a rank's own."""
+    """Whether a value is surely the same on every rank, and no rule has made it a rank's own; of a name that is set to what a
+    function of the program gives (`rows = loader.next_batch()`), that."""
+    if isinstance(e, ast.Name) and (bound := draft.module.scopes.reaching(e)):
+        given = [b.value for b in bound if b.kind == "assign" and isinstance(b.value, ast.Call)]
+        if len(given) == len(bound) and all(draft.values.callee(v) is not None for v in given):
+            return all(_is_same(draft, driver, v) for v in given)
     if not isinstance(draft.uniform.of_values.of(e), Uniform):
         return False
     made_of = _made_of(draft, e)

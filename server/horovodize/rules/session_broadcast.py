@@ -8,10 +8,10 @@ What it does   After `sess.run(tf.global_variables_initializer())`, and after a 
 Why            Every rank initialises its own random weights. Averaged gradients keep equal weights equal; they do not make
                different ones equal.
                A value that each rank draws for itself, `sess.run(table.assign(drawn))`, makes them differ again: sent after it.
+               A Supervisor finalises the graph when it is made: the broadcast is built before, and run first in its session.
 Before         sess.run(init)
 After          sess.run(init)
                sess.run(hvd.broadcast_global_variables(root_rank=0))
-               A Supervisor finalises the graph when it is made: the broadcast is built before, and run first in its session.
 Leaves alone   Sessions that do not train: those that restore a model to evaluate it. MonitoredSessions (M1 has a hook).
 Refuses        A session that trains and is initialised nowhere in the file; a graph that is finalised too early (HVD006).
 Source         Seed 2.5.1, expression statements. Errata: 56 of 153 real files bind the initialiser first; what is restored on
