@@ -258,6 +258,8 @@ def test_elastic_batches_begin_where_they_were() -> None:
     assert "HVD324" not in codes(ELASTIC)
     again = ELASTIC.replace(".skip(state.batch)", "")
     assert "HVD324" in codes(again)
+    shown = again.replace("state.commit()", "if state.batch % 10 == 0:\n            print(loss)")
+    assert "counts from the beginning" in told(shown, "HVD324")
     skipped = again.replace(
         "        with tf", "        if i < state.batch:\n            continue\n        with tf"
     )

@@ -200,9 +200,8 @@ def _uncounted(context: Context) -> Iterator[Violation]:
                 and _counts(context, loop)
                 and _is_outermost(context, loop, function)
             ):
-                skips = (
-                    n.test for n in ast.walk(loop) if isinstance(n, ast.If)
-                )  # `if i < state.batch: continue`
+                ifs = (n for n in ast.walk(loop) if isinstance(n, ast.If))  # `if i < state.batch: continue`
+                skips = (n.test for n in ifs if isinstance(n.body[-1], ast.Continue))
                 asked = (n for e in (loop.iter, *skips) for n in ast.walk(e))
                 if not any(isinstance(n, ast.Name) and n.id == given for n in asked):
                     yield RESTRICTION.at(
