@@ -414,6 +414,24 @@ def test_pairs_of_numbers_that_only_select_are_dealt_out() -> None:
     check(TAPE, f"for i, j in {PAIRS}:\n{body}", f"for i, j in shard_batches({PAIRS}):\n{body}")
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i, j in {}:\n",
+        "for k, (i, j) in enumerate({}):\n",
+        "for k, (i, j) in enumerate({}):\n    print(c[k])\n",
+    ],
+)
+def test_pairs_of_numbers_that_are_dealt_out_select_what_they_say(loop: str) -> None:
+    """The step squares what it is given, which made a formula of the numbers: `a[i * hvd.size() : …]`, past the last row."""
+    taken = "    with tf.GradientTape() as tape:\n        loss = (model(x) - y) ** 2\n"
+    head = TAPE.replace("    with tf.GradientTape() as tape:\n        loss = model(x) - y\n", taken)
+    assert taken in head
+    text = plan_of(head + loop.format(PAIRS) + "    step(a[i:j], b[i:j])\n").text
+    assert "    step(a[i:j], b[i:j])\n" in text
+    assert "shard_batches(" in text
+
+
 @pytest.mark.parametrize("target", ["i, j", "(i, j)"])
 def test_of_pairs_of_numbers_one_goes_on_counting_the_same_on_all_ranks(target: str) -> None:
     """An event of every 300 rows that read a rank's own rows would never come to most ranks, and too often to others."""

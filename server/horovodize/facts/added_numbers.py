@@ -295,7 +295,9 @@ class AddedNumbers:
             return True
         name = ast.unparse(b.anchor)
         cursors = [(d, c) for d in drivers for c in cursors_of(self.feeding, d) if c.name == name]
-        return any(not (is_one(c.step) and self._never_begins_again(b, d.loop)) for d, c in cursors)
+        return any(
+            not ((is_one(c.step) or c.held) and self._never_begins_again(b, d.loop)) for d, c in cursors
+        )
 
     def _never_begins_again(self, b: Binding, loop: Loop) -> bool:
         """Whether nothing in a loop sets a number but what counts it on: it counts the turns, whatever it selects besides."""

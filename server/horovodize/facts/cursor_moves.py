@@ -1,10 +1,35 @@
-"""By how much a statement moves a cursor on: `i += n`, `i = (i + n) % len(x)`, `i = end`."""
+"""Which statements move a cursor on, and by how much: `i += n`, `i = (i + n) % len(x)`, `i = end`."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import TypeGuard
 
 from horovodize.summary.augmented import added, moved_to_end
+from horovodize.summary.variables import Variables, is_item
+
+
+def moves_in(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute | ast.Subscript, ast.stmt]]:
+    """Statements that set a variable, or an item, from what it was: `i += n`, `i = (i + n) % m`, `state["step"] += 1`;
+    `i = end`, where `end = min(i + n, m)`."""
+    made_of = {
+        n.targets[0].id: n.value
+        for n in body
+        if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
+    }
+    for n in body:
+        if isinstance(n, ast.AugAssign) and _is_variable(n.target):
+            yield n.target, n
+        elif isinstance(n, ast.Assign) and len(n.targets) == 1:
+            target = n.targets[0]
+            value = made_of.get(n.value.id, n.value) if isinstance(n.value, ast.Name) else n.value
+            if _is_variable(target) and Variables(None).mentions(value, {ast.unparse(target)}):
+                yield target, n
+
+
+def _is_variable(target: ast.expr) -> TypeGuard[ast.Name | ast.Attribute | ast.Subscript]:
+    return isinstance(target, (ast.Name, ast.Attribute)) or is_item(target)
 
 
 def amount(statement: ast.stmt) -> ast.expr | None:
@@ -51,4 +76,4 @@ def is_fixed(e: ast.expr) -> bool:
     )
 
 
-__all__ = ["amount", "amount_to_end", "goes_round", "is_fixed"]
+__all__ = ["amount", "amount_to_end", "goes_round", "is_fixed", "moves_in"]

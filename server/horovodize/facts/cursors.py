@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
-from horovodize.facts.cursor_moves import amount, amount_to_end, goes_round, is_fixed
+from horovodize.facts.cursor_moves import amount, amount_to_end, goes_round, is_fixed, moves_in
 from horovodize.facts.restarts import Restart, restart_of
 from horovodize.facts.turn_uses import Uses, uses_of_moved
 from horovodize.source.nodes import names_in, walk
@@ -19,7 +19,7 @@ from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver, Feeding, Kind
 from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.selecting import picks_what_trains, selects
-from horovodize.summary.syntax import LOOPS, Function, Loop, arguments, end, position
+from horovodize.summary.syntax import LOOPS, Function, Loop, arguments, end, is_one, position
 from horovodize.summary.variables import Variables, is_number
 
 
@@ -36,7 +36,10 @@ class Cursor:
     restart    where it begins again at `first`; None where it doesn't, or by `rows`
     end        what `moves` sets it to, where that is the end of the turn's batch: `end` of `start = end`; else None
     uses       what it is used for in the loop's body
-    ends       the reads of another variable that goes with it and is where its batch ends: `x[start:end]`"""
+    ends       the reads of another variable that goes with it and is where its batch ends: `x[start:end]`
+    held       whether an object or a dictionary holds it, `self.step`, `state["step"]`, or it begins at what is no number
+               written out, `step = load()["step"]`, and every turn moves it on by one after all that it selects; then `step`
+               is None: what else sets it can't be seen here"""
 
     name: str
     step: ast.expr | None = None
@@ -47,6 +50,7 @@ class Cursor:
     end: ast.expr | None = None
     uses: Uses = field(default_factory=Uses)
     ends: tuple[ast.Name, ...] = ()
+    held: bool = False
 
 
 # In a function by itself, variables are known by their names.
@@ -69,7 +73,7 @@ def deals(feeding: Feeding, driver: Driver) -> bool:
 def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
     loop, variables = driver.loop, feeding.variables
     body = [n for s in loop.body for n in walk(s)]
-    moved = {ast.unparse(target) for target, _ in _moves(body)}
+    moved = {ast.unparse(target) for target, _ in moves_in(body)}
     found = []
     fed: set[ast.AST] | None = None
     for name in sorted(moved - _own_names(loop)):
@@ -83,7 +87,7 @@ def _find_cursors(feeding: Feeding, driver: Driver) -> list[Cursor]:
             fed = _fed(feeding, driver)
         if fed.isdisjoint(selectors) and not any(_leads_to_step(feeding, s, driver) for s in selectors):
             continue
-        found.append(_steady(feeding, loop, name) or Cursor(name))
+        found.append(_steady(feeding, loop, name) or _held(feeding, loop, name) or Cursor(name))
     return found if isinstance(loop, ast.While) else _with_ends(feeding, loop, found)
 
 
@@ -113,7 +117,7 @@ def moved(function: Function) -> set[str]:
     `start, self.at = self.at, self.at + n`."""
     body = [n for s in function.body for n in walk(s)]
     outside = {name for n in body if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-    found = [target for target, _ in _moves(body)]
+    found: list[ast.Name | ast.Attribute] = [t for t, _ in moves_in(body) if not isinstance(t, ast.Subscript)]
     for target, value in (pair for n in body if isinstance(n, ast.Assign) for pair in _paired(n)):
         if isinstance(target, (ast.Name, ast.Attribute)) and _BY_NAME.mentions(value, {ast.unparse(target)}):
             found.append(target)
@@ -128,7 +132,7 @@ def passes(function: Function) -> Iterator[Loop]:
         if not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in body):
             continue
         inner = {n for nested in body if isinstance(nested, LOOPS) for s in nested.body for n in walk(s)}
-        moved = {ast.unparse(target) for target, statement in _moves(body) if statement not in inner}
+        moved = {ast.unparse(target) for target, statement in moves_in(body) if statement not in inner}
         derived = {d for name in moved | _own_names(loop) for d in _derived(body, name, _BY_NAME)}
         if _gives_items(loop, body) or any(
             _takes_by(n, derived) or (n not in inner and _is_next(n)) for n in body
@@ -163,25 +167,6 @@ def _gives_items(loop: Loop, body: list[ast.AST]) -> bool:
 
 
 # ---------------------------------------------------------------------- what moves
-
-
-def _moves(body: list[ast.AST]) -> Iterator[tuple[ast.Name | ast.Attribute, ast.stmt]]:
-    """Statements that set a variable from what it was: `i += n`, `i = (i + n) % m`; `i = end`, where `end = min(i + n, m)`."""
-    made_of = {
-        n.targets[0].id: n.value
-        for n in body
-        if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
-    }
-    for n in body:
-        if isinstance(n, ast.AugAssign) and isinstance(n.target, (ast.Name, ast.Attribute)):
-            yield n.target, n
-        elif isinstance(n, ast.Assign) and len(n.targets) == 1:
-            target = n.targets[0]
-            value = made_of.get(n.value.id, n.value) if isinstance(n.value, ast.Name) else n.value
-            if isinstance(target, (ast.Name, ast.Attribute)) and _BY_NAME.mentions(
-                value, {ast.unparse(target)}
-            ):
-                yield target, n
 
 
 def _paired(n: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -246,7 +231,7 @@ def _derived(body: list[ast.AST], name: str, variables: Variables) -> set[str]:
     for _ in range(3):
         for value, targets in _settings(body, variables):
             if variables.mentions(value, found) and (not isinstance(value, ast.Call) or is_number(value)):
-                found |= targets
+                found |= targets - {name.partition("[")[0]}
     return found
 
 
@@ -317,7 +302,7 @@ def _with_end(feeding: Feeding, loop: Loop, name: str, end_name: str) -> Cursor 
     if moved is not None:
         goes_with = ast.unparse(moved.value) == step
     else:
-        moves = next(s for t, s in _moves(body) if ast.unparse(t) == name)
+        moves = next(s for t, s in moves_in(body) if ast.unparse(t) == name)
         goes_with = _is_end(setting.value, sums) and position(setting) > position(moves)
     before = [b for b in feeding.module.scopes.reaching(reads[0]) if b.statement is not setting]
     begun = sums | {f"{first} + {step}", f"{step} + {first}"} | ({step} if first == "0" else set())
@@ -340,7 +325,7 @@ def _is_end(e: ast.expr | None, sums: set[str]) -> bool:
 def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = None) -> Cursor | None:
     """A cursor that every turn moves on by as much, after all that it selects. aside: a statement that selects nothing"""
     body = [n for s in loop.body if s is not aside for n in walk(s)]
-    moves = [(t, s) for t, s in _moves(body) if ast.unparse(t) == name]
+    moves = [(t, s) for t, s in moves_in(body) if ast.unparse(t) == name]
     restart = restart_of(loop, name) if aside is None else None
     beside = restart.moves if restart is not None else None
     if len(moves) != 1 or (moves[0][1] not in loop.body and moves[0][1] is not beside):
@@ -385,6 +370,23 @@ def _steady(feeding: Feeding, loop: Loop, name: str, aside: ast.stmt | None = No
     first = firsts[0]
     end_of_turn = statement.value if to_end is not None and isinstance(statement, ast.Assign) else None
     return Cursor(name, step, first, rows, statement, restart, end_of_turn, uses) if is_fixed(first) else None
+
+
+def _held(feeding: Feeding, loop: Loop, name: str) -> Cursor | None:
+    """A number that every turn moves on by one, after all that it selects, wherever it is held and begins."""
+    body = [n for s in loop.body for n in walk(s)]
+    moves = [(t, s) for t, s in moves_in(body) if ast.unparse(t) == name]
+    if len(moves) != 1 or moves[0][1] not in loop.body:
+        return None
+    statement = moves[0][1]
+    moved_on = added(statement)
+    if moved_on is None or not is_one(moved_on.value) or any(isinstance(n, ast.Continue) for n in body):
+        return None
+    uses = uses_of_moved(feeding, body, name, [statement])
+    reads = [*uses.held, *uses.selecting, *(t.call for t in uses.told)]
+    if uses.mixed or not reads or any(end(use) > position(statement) for use in reads):
+        return None
+    return None if _is_carried(feeding, body, name) else Cursor(name, moves=statement, uses=uses, held=True)
 
 
 def _is_carried(feeding: Feeding, body: list[ast.AST], name: str) -> bool:

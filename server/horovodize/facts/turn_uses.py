@@ -24,11 +24,12 @@ from horovodize.summary.schedules import is_from_schedule
 from horovodize.summary.selecting import picks_what_trains, reads_what_is_kept, selected_inside, selects
 from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, Loop, arguments
 from horovodize.summary.turn_picks import Picked, picked_by
-from horovodize.summary.variables import NUMBERS
+from horovodize.summary.variables import NUMBERS, is_item
 
 _OF_NUMBERS = NUMBERS | {"maximum", "amin", "amax", "round", "floor", "ceil", "max"}
 _DEPTH = 3  # functions that are followed, one from another
 _ARRAYS = ("numpy.array", "numpy.asarray", "tensorflow.constant", "tensorflow.convert_to_tensor")
+_Read = ast.Name | ast.Attribute | ast.Subscript
 _ROUNDS = 4  # names that are made of one another
 
 
@@ -62,12 +63,14 @@ class Uses:
     counting   those that read it to count
     made       the names that are made of it for both
     told       the functions that use it for both
+    held       the places that select by the number itself, which an object or a dictionary holds
     mixed      whether it does both in a way that can't be taken apart"""
 
     selecting: list[ast.Name] = field(default_factory=list)
     counting: list[ast.Name] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    held: list[ast.Attribute | ast.Subscript] = field(default_factory=list)
     mixed: bool = False
 
 
@@ -158,10 +161,10 @@ class _Reading:
         return found
 
     def _name(self, n: ast.AST) -> str:
-        """What stands for a variable, or for an attribute as it is written."""
+        """What stands for a variable, or for an attribute or item as it is written."""
         if isinstance(n, ast.Name):
             return self.variables.of(n)
-        return ast.unparse(n) if isinstance(n, ast.Attribute) else ""
+        return ast.unparse(n) if isinstance(n, ast.Attribute) or is_item(n) else ""
 
     # ------------------------------------------------------------------ uses
 
@@ -191,15 +194,18 @@ class _Reading:
             counts |= {self._name(n) for n, names in passing.items() if n not in chosen and names & counts}
         both = selects & counts & self.derived - {self.variable}
         kept = {self.variable, *both}  # those of which a rank has one of its own, and one that counts
-        selecting, counting = list[ast.Name](), list[ast.Name]()
-        for n in (n for n in reads if isinstance(n, ast.Name) and self._name(n) in kept):
+        selecting, counting, held = list[ast.Name](), list[ast.Name](), list[ast.Attribute | ast.Subscript]()
+        for n in (n for n in reads if self._name(n) in kept):
             if n in chosen or (n in passing and passing[n] & selects and not passing[n] & both):
-                selecting.append(n)
-            elif not (n in handed or (n in passing and passing[n] & both)):
+                if isinstance(n, ast.Name):
+                    selecting.append(n)
+                elif isinstance(n, (ast.Attribute, ast.Subscript)):
+                    held.append(n)
+            elif isinstance(n, ast.Name) and not (n in handed or (n in passing and passing[n] & both)):
                 counting.append(n)
         made = [s.made for s in self.settings if s.names & both and s.made is not None]
         mixed = any(not self._can_be_made(name, made) for name in both)
-        return Uses(selecting, counting, made, told, mixed)
+        return Uses(selecting, counting, made, told, held, mixed)
 
     def _can_be_made(self, name: str, made: list[Made]) -> bool:
         """Whether a rank's own can be made beside a name: wherever it is set, and whatever the number is there."""
@@ -214,7 +220,7 @@ class _Reading:
         )
 
     def _is_read(self, n: ast.AST) -> bool:
-        if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
+        if not (isinstance(n, (ast.Name, ast.Attribute)) or is_item(n)) or not isinstance(n.ctx, ast.Load):
             return False
         return n not in self.passed_over and self._name(n) in self.derived
 
@@ -328,10 +334,13 @@ class _Reading:
         return bool(roots or told or inside)
 
 
-def numbers_in(e: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
-    """The names and attributes that a number is computed from: not an index, nor what a function other than `min` is given."""
+def numbers_in(e: ast.expr) -> Iterator[_Read]:
+    """The names, attributes and items that a number is computed from: not an index, nor what a function other than `min` is
+    given."""
     match e:
         case ast.Name() | ast.Attribute():
+            yield e
+        case ast.Subscript() if is_item(e):
             yield e
         case ast.BinOp(left=left, right=right):
             yield from numbers_in(left)

@@ -18,12 +18,13 @@ from horovodize.rules import (
 )
 from horovodize.rules.counted_ranges import counts_from, divide_from
 from horovodize.rules.dealing_calls import shuffles_for_itself
-from horovodize.rules.decisions import Shared, Unit
+from horovodize.rules.decisions import OfAll, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER
 from horovodize.rules.ranges import EVERYTHING, deal_pairs
 from horovodize.rules.shares import WHY, change_count, counts_a_share, draws_for_itself, feeding, wrap
 from horovodize.summary.feeding import Driver, Kind
+from horovodize.summary.variables import bound_names
 
 _BESIDE = "the data set beside it is divided by rows, not by batches: check that their batches needn't belong together"
 
@@ -131,10 +132,21 @@ def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:
         draft.change(draft.loop_rule, e, what, WHY, edits, doubt=doubt if unclear else "")
         alike_shuffles.shuffle_alike(draft, e)
         dealt_numbers.tell(draft, driver, e)
+        _keep_own(draft, driver)
         if _is_made_elsewhere(draft, e):
             draft.note(draft.loop_rule, e, ORDER)
         else:
             preparing.tell(draft, draft.loop_rule, e, preparing.givers(draft, e))
+
+
+def _keep_own(draft: Draft, driver: Driver) -> None:
+    """Keeps the numbers that select the rows of a turn as they are, where they are dealt out: `for a, b in zip(range(0, n, 32),
+    range(32, n + 1, 32))` gives each rank those of its own batches."""
+    loop = driver.loop
+    for name in sorted(bound_names(loop.target)) if not isinstance(loop, ast.While) else ():
+        uses = uses_of(feeding(draft), loop, name)
+        for use in uses.selecting if uses is not None else ():
+            draft.decide(use, OfAll(draft.loop_rule))
 
 
 def _is_made_elsewhere(draft: Draft, e: ast.expr) -> bool:

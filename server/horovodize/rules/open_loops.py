@@ -9,7 +9,7 @@ from horovodize.facts.counter_kinds import CounterKind
 from horovodize.facts.cursors import Cursor, cursors_of
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.one_turn import OneTurn
-from horovodize.rules import cursors, loop_exits, restored_iterations, resume, strong
+from horovodize.rules import cursors, held_numbers, loop_exits, restored_iterations, resume, strong
 from horovodize.rules.counted_ranges import counts_ranks
 from horovodize.rules.decisions import Fewer, Shared, Unseen
 from horovodize.rules.draft import Draft
@@ -46,6 +46,12 @@ def divide_while(draft: Draft, driver: Driver, loop: ast.While) -> None:
             loop,
             f"{_SAME_ROWS}; let every turn move `{found[0].name}` on alike, after what it selects",
         )
+        return
+    if any(c.held for c in found) and held_numbers.may_divide(draft, driver, loop, found):
+        before = len(draft.changes)
+        _divide_turns(draft, driver, loop)
+        if len(draft.changes) > before or draft.was(loop, Fewer):
+            held_numbers.select(draft, loop, found[0])
         return
     if cursors.note_unsteady(draft, driver, found, draft.loop_rule):
         return

@@ -13,16 +13,21 @@ selects; likewise what is made of it for both, and what a function is told that 
 from __future__ import annotations
 
 import ast
+import re
 
 from horovodize.facts.turn_uses import Made, Told, Uses
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
 from horovodize.source import Edit
 
+_READS = (ast.Name, ast.Attribute, ast.Subscript)
+
 
 def name(draft: Draft, variable: str, at: ast.AST) -> str:
-    """What a rank's own number beside a variable is called that is read somewhere: the same in each loop of a function."""
-    return draft.named((draft.module.scopes.lookup(variable, at), variable), f"own_{variable}")
+    """What a rank's own number beside a variable is called that is read somewhere: the same in each loop of a function. Beside
+    `self.step`, `state["step"]` and `step[0]`: `own_step`."""
+    called = re.findall(r"[^\W\d]\w*", variable)[-1]
+    return draft.named((draft.module.scopes.lookup(variable, at), variable), f"own_{called}")
 
 
 def can_give(draft: Draft, uses: Uses) -> bool:
@@ -40,8 +45,9 @@ def give(draft: Draft, uses: Uses, variable: str, own: str, rule: str) -> tuple[
     for m in uses.made:
         if m.target.id not in named:
             named[m.target.id] = name(draft, m.target.id, m.target)
-    edits = [Edit(draft.module.span(use), named[use.id]) for use in uses.selecting]
-    for use in uses.selecting:
+    selecting: list[ast.expr] = [*uses.selecting, *uses.held]
+    edits = [Edit(draft.module.span(use), named[ast.unparse(use)]) for use in selecting]
+    for use in selecting:
         draft.decide(use, OfAll(rule))
     for m in uses.made:
         edits.append(draft.after(m.statement, [_made(draft, m, named)], level=1))
@@ -62,10 +68,10 @@ def _made(draft: Draft, made: Made, named: dict[str, str]) -> str:
 def _in_own(draft: Draft, e: ast.expr, named: dict[str, str]) -> str:
     """An expression as it is written, of a rank's own numbers."""
     text, start = draft.module.text(e), draft.module.span(e).start
-    reads = [n for n in ast.walk(e) if isinstance(n, ast.Name) and n.id in named]
+    reads = [n for n in ast.walk(e) if isinstance(n, _READS) and ast.unparse(n) in named]
     for n in sorted(reads, key=lambda n: draft.module.span(n).start, reverse=True):
         span = draft.module.span(n)
-        text = text[: span.start - start] + named[n.id] + text[span.end - start :]
+        text = text[: span.start - start] + named[ast.unparse(n)] + text[span.end - start :]
     return text
 
 

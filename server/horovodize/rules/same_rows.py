@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Uniform
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
 from horovodize.rules import counted, dealing_calls, graph_queues, strong
@@ -82,12 +83,13 @@ def _batches(draft: Draft, step: ast.Call) -> list[ast.expr]:
 
 def _is_same(draft: Draft, driver: Driver, e: ast.expr) -> bool:
     """Whether a value is surely the same on every rank, and no rule has made it a rank's own; of a name that is set to what a
-    function of the program gives (`rows = loader.next_batch()`), that."""
+    function of the program gives (`rows = loader.next_batch()`), that. What only files tell, as where a run goes on, is the
+    same where all ranks have them: no rank has rows of its own by that."""
     if isinstance(e, ast.Name) and (bound := draft.module.scopes.reaching(e)):
         given = [b.value for b in bound if b.kind == "assign" and isinstance(b.value, ast.Call)]
         if len(given) == len(bound) and all(draft.values.callee(v) is not None for v in given):
             return all(_is_same(draft, driver, v) for v in given)
-    if not isinstance(draft.uniform.of_values.of(e), Uniform):
+    if not all(isinstance(r, Varies) and r.kind is Source.FILES for r in draft.uniform.of_values.reasons(e)):
         return False
     made_of = _made_of(draft, e)
     if len(made_of) >= _LIMIT:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from horovodize.source.nodes import walk
 from horovodize.summary.scopes import Scopes
@@ -45,14 +46,14 @@ class Variables:
         return self.read(target)
 
     def mentions(self, e: ast.AST, variables: set[str]) -> bool:
-        """Whether some of the variables, or of the attributes as they are written, are in an expression."""
+        """Whether some of the variables, or of the attributes and items as they are written, are in an expression."""
         names = {v.partition(" ")[0] for v in variables}
         found = (n for n in walk(e) if isinstance(n, ast.Name) and n.id in names)
         if any(self.of(n) in variables for n in found):
             return True
-        attributes = {v for v in variables if "." in v}
-        return bool(attributes) and any(
-            isinstance(n, ast.Attribute) and ast.unparse(n) in attributes for n in walk(e)
+        held = {v for v in variables if "." in v or "[" in v}
+        return bool(held) and any(
+            (isinstance(n, ast.Attribute) or is_item(n)) and ast.unparse(n) in held for n in walk(e)
         )
 
     def numbered(self, n: ast.AST) -> Iterator[tuple[ast.expr, set[str]]]:
@@ -62,6 +63,14 @@ class Variables:
             yield n.iter, self.read(n.target)
         elif isinstance(n, COMPREHENSIONS):
             yield from ((g.iter, self.read(g.target)) for g in n.generators if is_number(g.iter))
+
+
+def is_item(e: ast.AST) -> TypeGuard[ast.Subscript]:
+    """`state["step"]`, `count[0]`: what a dictionary or list holds by a key that is written out."""
+    match e:
+        case ast.Subscript(value=ast.Name() | ast.Attribute(), slice=ast.Constant(value=str() | int())):
+            return True
+    return False
 
 
 def is_number(e: ast.expr) -> bool:
