@@ -214,7 +214,7 @@ def _is_same(draft: Draft, n: ast.AST, memory: ast.Name | ast.Attribute) -> bool
 
 def goes_through(draft: Draft, count: ast.expr, bound: ast.expr) -> bool:
     """`if pointer >= len(rows): pointer = 0` where `rows[pointer]` is read: the number says which row comes next. Less than all
-    of them would leave the last rows out for ever."""
+    of them would leave the last rows out forever."""
     lengths = (o.call for o in draft.values.origins(bound) if o.call is not None and o.call.args)
     whole = {ast.unparse(c.args[0]) for c in lengths if draft.names.last(c.func) == "len"}
     read = (n for n in draft.syntax.every(ast.Subscript) if isinstance(n, ast.Subscript)) if whole else ()
