@@ -60,7 +60,7 @@ BROKEN = [
     Broken(
         "no broadcast, fit",
         CALLBACKS,
-        (("hvd.callbacks.BroadcastGlobalVariablesCallback(0), ", ""),),
+        (("    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n", ""),),
         says="after step 3",
     ),
     Broken(
@@ -283,7 +283,7 @@ BROKEN = [
         CALLBACKS,
         (
             ("(x_val, y_val),", "(x_val[hvd.rank()::hvd.size()], y_val[hvd.rank()::hvd.size()]),"),
-            (", hvd.callbacks.MetricAverageCallback(), *callbacks]", ", *callbacks]"),
+            ("    hvd.callbacks.MetricAverageCallback(),\n", ""),
         ),
         says="looks at val_loss",
     ),

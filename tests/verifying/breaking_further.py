@@ -164,9 +164,10 @@ FURTHER = [
         "averaged after what decides by it",
         CALLBACKS,
         (
+            ("    hvd.callbacks.MetricAverageCallback(),\n", ""),
             (
-                ", hvd.callbacks.MetricAverageCallback(), *callbacks]\n",
-                ", *callbacks, hvd.callbacks.MetricAverageCallback()]\n",
+                "    callbacks=callbacks,\n",
+                "    callbacks=[*callbacks, hvd.callbacks.MetricAverageCallback()],\n",
             ),
             ("(x_val, y_val),", "(x_val[hvd.rank()::hvd.size()], y_val[hvd.rank()::hvd.size()]),"),
         ),

@@ -33,9 +33,9 @@ def apply(draft: Draft) -> None:
         return
     known = RestoredNumbers(draft.module)
     set_to = [v for v in _set_to(draft) if known.is_restored(v) and not draft.was(v, Divided)]
-    if not set_to and not any(known.reads(c) for c in draft.syntax.calls):
-        return
     read = [n for n in written_rates.reads(draft, _is_count) if not _is_told(draft, n)]
+    if not set_to and not (read and any(known.reads(c) for c in draft.syntax.calls)):
+        return
     if not read or not all(written_rates.is_only_written(draft, n) for n in read):
         for value in set_to:
             draft.note("G6", value, _SAID)
