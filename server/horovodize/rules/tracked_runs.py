@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.answers import Varies
 from horovodize.rules.draft import CORE, ON_ROOT, Draft
 from horovodize.summary.syntax import argument
 
@@ -62,7 +61,7 @@ def _share(draft: Draft, call: ast.Call) -> None:
         not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr, ast.With))
         or not isinstance(call.func, ast.Attribute)
         or not draft.can_insert(place)
-        or isinstance(draft.facts.uniform.reach(statement), Varies)
+        or not draft.uniform.reached_alike(statement)
     ):
         draft.ask("C6", call, _SHARED, _WHY_SHARED, _ASKED)
         return
