@@ -50,6 +50,15 @@ def test_a_run_that_starts_within_something_else_is_asked_about() -> None:
     assert any("dict(wandb.config)" in doubt for doubt in doubts(plan, "C6"))
 
 
+@pytest.mark.parametrize(("test", "is_sent"), [("unseen.is_on()", False), ("input() == 'y'", True)])
+def test_where_some_ranks_may_not_come_it_is_asked(test: str, is_sent: bool) -> None:
+    """A rank that starts no run would leave the others waiting. What is typed in, rank 0 tells all."""
+    begin = f"import unseen\nif {test}:\n    wandb.init(project='p')\n    n = wandb.config.n\n"
+    plan = plan_of(TF + "import wandb\n" + begin + FIT.format("", ""))
+    assert ("broadcast_object(dict(" in plan.text) is is_sent
+    assert any("dict(wandb.config)" in doubt for doubt in doubts(plan, "C6")) is not is_sent
+
+
 @pytest.mark.parametrize("step", ["wandb.run.step", "run.step"])
 def test_how_far_a_run_has_come_is_rank_0s(step: str) -> None:
     text = text_of("run = wandb.init(project='p', resume=True)\n", more=f", initial_epoch={step}")
