@@ -270,6 +270,16 @@ async def heard(editor, count):
     raise TimeoutError(f"heard of {editor.told.count(NEWS)} changes")
 
 
+async def all_heard(editor):
+    """How often the client was told, once nothing more comes: on a busy machine the index tells of its progress, too."""
+    count, quiet = editor.told.count(NEWS), 0
+    while quiet < 60:
+        await asyncio.sleep(0.025)
+        quiet = quiet + 1 if editor.told.count(NEWS) == count else 0
+        count = editor.told.count(NEWS)
+    return count
+
+
 async def test_changes_are_told_to_who_wants_to_hear(fresh, client_named, workspace):
     await fresh.begin(
         client_named("vscode"),
@@ -278,12 +288,13 @@ async def test_changes_are_told_to_who_wants_to_hear(fresh, client_named, worksp
     )
     await summary(fresh)
     await heard(fresh, 1)
-    before = fresh.told.count(NEWS)
+    before = await all_heard(fresh)
     uri = await fresh.open((workspace / "train.py").read_text(), (workspace / "train.py").as_uri())
-    await heard(fresh, before := before + 1)
+    await heard(fresh, before + 1)
+    before = await all_heard(fresh)
     fresh.type(uri, "epochs=2", "epochs=3")  # it trains as before
     await fresh.diagnostics_of(uri)
-    assert fresh.told.count(NEWS) == before
+    assert await all_heard(fresh) == before
     fresh.type(uri, "model.fit", "model.predict")
     await heard(fresh, before + 1)
 

@@ -1,60 +1,63 @@
-"""Has AutoGraph convert Horovod's own functions before the fork: their conversion is half of what a short run of a
-`tf.function` costs each rank, and comes to the same text each time. TensorFlow is not initialized by this."""
+"""Keeps what AutoGraph has made of a function in a file, for the next fork: TensorFlow's, Keras' and Horovod's own functions
+are converted in every run, that is half of what a short one costs a rank, and comes to the same text each time.
+
+Used by `warm`. TensorFlow is not initialized by this."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+import marshal
+import os
+import pickle
+from pathlib import Path
 from typing import Any
 
 
-def convert_ahead() -> None:
-    from tensorflow.python.autograph.core.converter import ConversionOptions, ProgramContext
+def keep_in(folder: Path) -> None:
+    """Has AutoGraph look in `folder` before it converts a function, and leave there what it has made."""
     from tensorflow.python.autograph.impl import api
-    from tensorflow.python.eager import context
 
-    def convert(functions: Iterator[Callable[..., Any]], *, requested: bool) -> None:
-        options = ConversionOptions(recursive=True, user_requested=requested, optional_features=None)
-        for function in functions:
-            api._convert_actual(function, ProgramContext(options))
+    convert = api.PyToTF.transform_function
 
-    convert(traced(), requested=True)
-    convert(called(), requested=False)
-    assert context.context()._context_handle is None, (
-        "TensorFlow is initialized: its threads don't outlive a fork"
-    )
+    def transform_function(self: Any, function: Any, context: Any) -> Any:
+        options = self.get_caching_key(context)
+        if self._cache.has(function, options):
+            return convert(self, function, context)
+        kept = folder / _key(function, options)
+        if kept.exists():
+            self._cache[function][options] = _loaded(
+                kept, function.__code__.co_freevars, self.get_extra_locals()
+            )
+            return convert(self, function, context)
+        made = convert(self, function, context)
+        _keep(self._cache[function][options], kept)
+        return made
 
-
-def traced() -> Iterator[Callable[..., Any]]:
-    """What Horovod gives to `tf.function`."""
-    import horovod.tensorflow as hvd
-    from horovod.tensorflow import functions
-
-    averaging = hvd._make_allreduce_grads_fn(
-        "", "", "", hvd.Compression.none, False, hvd.Average, 1.0, 0, None
-    )
-    for function in (averaging, functions._make_broadcast_group_fn()):
-        yield function.python_function
+    api.PyToTF.transform_function = transform_function
 
 
-def called() -> Iterator[Callable[..., Any]]:
-    """What these call in their turn."""
-    import horovod.tensorflow as hvd
-    from horovod.common.basics import HorovodBasics
-    from horovod.common.process_sets import ProcessSet
-    from horovod.tensorflow import mpi_ops
-    from horovod.tensorflow import util as horovod_util
+def _key(function: Any, options: Any) -> str:
+    """Tells functions of other files, lines or code apart, and what is to become of them."""
+    return hashlib.sha256(marshal.dumps(function.__code__) + repr(options.as_tuple()).encode()).hexdigest()
 
-    yield from (
-        hvd._allreduce_cond,
-        hvd.allreduce,
-        hvd.broadcast,
-        mpi_ops._allreduce,
-        mpi_ops._normalize_name,
-    )
-    yield from (ProcessSet.included, ProcessSet.size, HorovodBasics.rank, HorovodBasics._process_set_size)
-    yield from (
-        HorovodBasics.rocm_built,
-        horovod_util._executing_eagerly,
-        mpi_ops.handle_average_backwards_compatibility,
-    )
-    yield from (hvd.Compression.none.compress, hvd.Compression.none.decompress)
+
+def _keep(factory: Any, kept: Path) -> None:
+    (outer,) = (name for name in vars(factory.module) if name.startswith("outer_factory"))
+    text = Path(factory.module.__file__).read_text(encoding="utf-8")
+    lines = {place.lineno: origin for place, origin in factory.source_map.items()}
+    own = kept.with_suffix(f".{os.getpid()}")  # ranks convert at the same time
+    own.write_bytes(pickle.dumps((factory._name, outer, text, lines)))
+    own.rename(kept)
+
+
+def _loaded(kept: Path, free: tuple[str, ...], more: dict[str, Any]) -> Any:
+    from tensorflow.python.autograph.pyct import loader, origin_info, transpiler
+
+    name, outer, text, lines = pickle.loads(kept.read_bytes())
+    factory = transpiler._PythonFnFactory(name, free, more)
+    factory.module, path = loader.load_source(text, delete_on_exit=True)
+    factory._unbound_factory = getattr(factory.module, outer)()
+    factory.source_map = {
+        origin_info.LineLocation(path, line): origin for line, origin in lines.items()
+    }
+    return factory

@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -163,8 +164,10 @@ class _Warm:
 
     def run(self, job: dict[str, Any]) -> int:
         if self._process is None:
+            kept = tempfile.TemporaryDirectory(prefix="horovodize-warm-")
+            atexit.register(kept.cleanup)
             self._process = subprocess.Popen(
-                [str(self._world.python), str(HERE / "warm.py")],
+                [str(self._world.python), str(HERE / "warm.py"), kept.name],
                 env=environment(LIMIT, self._world),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

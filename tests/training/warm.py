@@ -1,6 +1,8 @@
 """Keeps TensorFlow and Horovod imported, and runs jobs in forks of itself: importing is most of what a short run costs.
 
-Reads jobs from standard input and answers on standard output, a line of JSON each:
+    python warm.py FOLDER
+
+Keeps converted functions in FOLDER (see `converted`). Reads jobs from standard input and answers on standard output, a line of JSON each:
 
     {"run": "probe" | "horovodrun", "arguments": […], "folder": …, "environment": {…}, "output": …, "limit": …}
     {"status": exit status}
@@ -32,14 +34,14 @@ HERE = Path(__file__).parent
 STOPPED = "\n[stopped: over the time limit]\n"
 
 
-def serve() -> None:
+def serve(folder: Path) -> None:
     import horovod.tensorflow.keras  # noqa: F401
     import tensorflow  # noqa: F401
     from horovod.common.util import gloo_built
     from horovod.runner import launch  # noqa: F401
 
     gloo_built()  # asks a process that imports TensorFlow, and remembers
-    converted.convert_ahead()
+    converted.keep_in(folder)
     # What is imported stays: forks neither search it for garbage nor copy its pages by that, a quarter of their time.
     gc.collect()
     gc.freeze()
@@ -138,4 +140,4 @@ def start_as(name: str, arguments: list[str], environment: dict[str, str]) -> No
 
 
 if __name__ == "__main__":
-    serve()
+    serve(Path(sys.argv[1]))
