@@ -57,7 +57,5 @@ def _loaded(kept: Path, free: tuple[str, ...], more: dict[str, Any]) -> Any:
     factory = transpiler._PythonFnFactory(name, free, more)
     factory.module, path = loader.load_source(text, delete_on_exit=True)
     factory._unbound_factory = getattr(factory.module, outer)()
-    factory.source_map = {
-        origin_info.LineLocation(path, line): origin for line, origin in lines.items()
-    }
+    factory.source_map = {origin_info.LineLocation(path, line): origin for line, origin in lines.items()}
     return factory

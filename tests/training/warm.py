@@ -2,7 +2,8 @@
 
     python warm.py FOLDER
 
-Keeps converted functions in FOLDER (see `converted`). Reads jobs from standard input and answers on standard output, a line of JSON each:
+Keeps converted functions in FOLDER (see `converted`). Reads jobs from standard input and answers on standard output, a
+line of JSON each:
 
     {"run": "probe" | "horovodrun", "arguments": […], "folder": …, "environment": {…}, "output": …, "limit": …}
     {"status": exit status}
