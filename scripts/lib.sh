@@ -26,14 +26,21 @@ debian_packages() {
     } </dev/null >/dev/null || fail "apt-get could not install: $*"
 }
 
-# python_at_least MINOR, python_exactly MINOR: the command of a Python 3.MINOR that works. $PYTHON comes first.
-python_at_least() { _python "sys.version_info[:2] >= (3, $1)" ${PYTHON:-} python3.11 python3 python3.12 python3.13 python3.10; }
-python_exactly() { _python "sys.version_info[:2] == (3, $1)" ${PYTHON:-} "python3.$1" python3; }
+# python_at_least MINOR, python_exactly MINOR: the command of a Python 3.MINOR that works. $PYTHON comes first, then the
+# system's own (Debian optimizes it by profiles: a fifth faster than what pyenv builds), those first that have all that
+# virtual environments and building take.
+python_at_least() { _python "sys.version_info[:2] >= (3, $1)" /usr/bin/python3.11 python3.11 python3 python3.12 python3.13 python3.10; }
+python_exactly() { _python "sys.version_info[:2] == (3, $1)" "/usr/bin/python3.$1" "python3.$1" python3; }
 _python() {
+    local version=$1 whole='__import__("ensurepip") and os.path.exists(sysconfig.get_path("include") + "/Python.h")'
+    shift
+    _first_python "$version" ${PYTHON:-} || _first_python "$version and $whole" "$@" || _first_python "$version" "$@"
+}
+_first_python() {
     local condition=$1 candidate
     shift
     for candidate; do
-        if "$candidate" -c "import sys; sys.exit(not ($condition))" 2>/dev/null; then
+        if "$candidate" -c "import os, sys, sysconfig; sys.exit(not ($condition))" 2>/dev/null; then
             "$candidate" -c 'import sys; print(sys.executable)'
             return
         fi

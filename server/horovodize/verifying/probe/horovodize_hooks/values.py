@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Iterable
 from typing import Any
@@ -37,13 +38,11 @@ def scalar(value: Any) -> float:
 
 def instances(cls: type | tuple[type, ...]) -> list[Any]:
     """Every object of a class (of one of several), and of those that derive from it, that is still there."""
-    known: dict[type, bool] = {}
-    found = []
-    for thing in gc.get_objects():
-        kind = type(thing)
-        fits = known.get(kind)
-        if fits is None:
-            fits = known[kind] = issubclass(kind, cls)
-        if fits:
-            found.append(thing)
-    return found
+    things = gc.get_objects()
+    kinds = {kind for kind in set(map(type, things)) if _derives(kind, cls)}
+    return [thing for thing in things if type(thing) in kinds] if kinds else []
+
+
+@functools.cache
+def _derives(kind: type, cls: type | tuple[type, ...]) -> bool:
+    return issubclass(kind, cls)
