@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from .dividing import TAPE
@@ -211,3 +213,29 @@ def test_a_mean_over_the_rows_of_a_rank_is_divided_by_those_by_other_names() -> 
     mean = "self.sum += logs['loss'] * self.b; print(self.sum / self.seen)"
     assert "self.seen += self.b\n" in of_callback("self.b, self.sum = n, 0.0", more=mean)
     assert "self.seen += self.b\n" in of_callback("self.b = n; self.sum = 0.0", more=mean)
+
+
+@pytest.mark.parametrize("name", ["batch_loss", "loss_batch", "batch_acc", "time_per_batch"])
+def test_what_is_measured_of_a_batch_is_no_number_of_rows(name: str) -> None:
+    """Its sum over an epoch is a mean when it is divided by a rank's steps, as TensorFlow's tutorial of translation does it."""
+    loop = f"""\
+    ds = tf.data.Dataset.from_tensor_slices((a, b)).shuffle(320).batch(16)
+    steps = len(a) // 16
+    for epoch in range(4):
+        total = 0
+        for x, y in ds.take(steps):
+            {name} = step(x, y)
+            total += {name}
+        print(total / steps)
+    """
+    made = plan_of(TAPE + textwrap.dedent(loop)).text
+    assert "steps = max(1, len(a) // 16 // hvd.size())\n" in made
+    assert f"total += {name}\n" in made
+    assert "print(total / steps)\n" in made
+
+
+@pytest.mark.parametrize(
+    "name", ["BATCH", "mini_batch", "batch_sz", "images_per_batch", "train_bs", "batchSize"]
+)
+def test_names_of_sizes(name: str) -> None:
+    assert f"seen += {name} * hvd.size()\n" in text(f"seen += {name}")

@@ -8,7 +8,12 @@ import re
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, Syntax
 from horovodize.summary.values import Values
 
-_BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.IGNORECASE)
+# `batch`, `MINI_BATCH`, `batch_sz`, `images_per_batch`; not what is measured of one: `batch_loss`, `time_per_batch`
+_BATCH_SIZE = re.compile(
+    r"^(?!.*(loss|acc|cost|err|grad|norm|reward|return|score|metric|time|mse|mae|iou|auc))"
+    r".*(batch(es)?_?(size|sz|dim|len|num|count|n|per_\w+)?|(^|_)bs)$|batch_?size",
+    re.IGNORECASE,
+)
 _TOLD = re.compile(r"batch_?size|(^|_)bs$", re.IGNORECASE)
 _TOLD_OF_SOMETHING = re.compile(
     r"batch_?size|^batch$|(^|_)bs$", re.IGNORECASE
