@@ -671,3 +671,33 @@ def test_a_step_that_is_taken_once_has_no_flag() -> None:
     text = plan_of(HEAD + STEP + "step(x)\n").text
     assert "first_batch" not in text
     assert "hvd.broadcast_variables(" in text
+
+
+def test_models_of_classes_within_a_class() -> None:
+    """Both have a method of one name: which one a call runs goes by the class that `self.Generator(…)` makes an object of."""
+    net = """\
+    class {name}(tf.keras.Sequential):
+        def __init__(self, rate):
+            super().__init__([tf.keras.layers.Dense(1)])
+            self.optimizer = tf.keras.optimizers.Adam(rate)
+        @tf.function
+        def step(self, x, other):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self(other(x)) ** 2)
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+"""
+    gan = """\
+    def __init__(self):
+        self.g, self.d = self.Generator(1e-3), GAN.Discriminator(1e-3)
+    def epoch(self, ds):
+        for x in ds:
+            self.d.step(x, self.g)
+            self.g.step(x, self.d)
+GAN().epoch(tf.data.Dataset.from_tensor_slices(rows).batch(8))
+"""
+    source = TF + "class GAN:\n" + net.format(name="Generator") + net.format(name="Discriminator") + gan
+    made = plan_of(source).text
+    assert made.count("tape = hvd.DistributedGradientTape(tape)") == 2
+    for part in ("self.g", "self.d"):
+        assert f"{part}.variables" in made
+        assert f"{part}.optimizer.variables()" in made

@@ -129,6 +129,13 @@ def test_a_cycle_ends() -> None:
         ("class C:\n    def f(self): pass\n    def g(self):\n        self.f()", "f"),
         ("class C:\n    def f(self): pass\ndef g(c):\n    c.f()", "f"),
         ("class C:\n    def f(self): pass\nclass D:\n    def f(self): pass\ndef g(c):\n    c.f()", None),
+        ("class C:\n    class N: pass\n    def g(self):\n        self.N()", "N"),
+        ("class C:\n    class N: pass\nC.N()", "N"),
+        (
+            "class C:\n    class N: pass\nclass D:\n    def g(self):\n        self.N()",
+            None,
+        ),  # a method by some name
+        ("import numpy as np\nclass C:\n    class N: pass\nnp.N()", None),
         ("import numpy as np\ndef mean(): pass\nnp.mean()", None),
         ("def loop(step):\n    step()\ndef f(): pass\nloop(f)", "f"),
         ("print()", None),

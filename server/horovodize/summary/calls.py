@@ -95,9 +95,7 @@ class CallGraph:
                 return self._among(self.values.origins(f))
             if self.names.of(f) is not None:
                 return None
-            return self._method(f)
-        if isinstance(f, ast.Call):
-            return None
+            return self._nested_class(f) or self._method(f)
         return None
 
     def _among(self, origins: list[Origin]) -> Callee | None:
@@ -116,6 +114,19 @@ class CallGraph:
             isinstance(d, ast.Name) and d.id == "classmethod" for d in method.decorator_list
         )
         return owner if is_own and [a.arg for a in first] == [f.id] else None
+
+    def _nested_class(self, f: ast.Attribute) -> ast.ClassDef | None:
+        """The class in the body of another one: `self.Generator(rate)`, `GAN.Generator(rate)`."""
+        cls = self.definitions.class_named(f.attr)
+        outer = self.syntax.parent[cls] if cls is not None else None
+        if not isinstance(outer, ast.ClassDef):
+            return None
+        around = {*self.values.receiver(f.value), *(o.node for o in self.values.origins(f.value))}
+        return (
+            cls
+            if any(isinstance(c, ast.ClassDef) and outer in self.values.family(c) for c in around)
+            else None
+        )
 
     def _of_object(self, f: ast.Name | ast.Attribute) -> Function | None:
         """What the call of an object runs: `sampler()` of `sampler = Sampler()`."""
