@@ -259,6 +259,16 @@ def test_a_mixture_of_another_form_is_said(other: str) -> None:
     assert ["follow more slowly" in n.message for n in plan.notes if n.rule == "G7"] == [True]
 
 
+@pytest.mark.parametrize("copy", ["tf.identity(w)", "w", "w.numpy()", "w.value()"])
+def test_what_is_copied_beside_an_average_leaves_nothing_to_say(copy: str) -> None:
+    """The statistics of batch norm of an average that is evaluated."""
+    both = f"s.assign(0.99 * s + 0.01 * w) if w.trainable else s.assign({copy})"
+    plan = plan_of(HEAD + LOOP + PAIRS.format(both))
+    assert [n for n in plan.notes if n.rule == "G7"] == []
+    assert f"s.assign({copy})" in plan.text
+    assert "0.99 ** hvd.size()" in plan.text
+
+
 def test_optimizers_that_average() -> None:
     model = "model = tf.keras.Sequential([])\nmodel.compile({}, 'mse')\nmodel.fit(x, y)\n"
     plan = plan_of(

@@ -19,6 +19,7 @@ _SAID = (
     "these weights follow others by the step, and each rank takes size() times fewer: they follow more slowly than alone; "
     "a share that stays with each step has to be raised to the power of the number of ranks"
 )
+_SAME = ("identity", "convert_to_tensor", "numpy", "value", "read_value")
 
 
 def mix_number(draft: Draft, kept: str, value: ast.expr, adds: bool | None) -> None:
@@ -49,7 +50,8 @@ def mix(draft: Draft, kept: str, value: ast.expr) -> None:
         raise_to_power(draft, rest)
         return
     if found is None:
-        near(draft, _moved(draft, kept, value), value)
+        if not _is_copy(draft, value):
+            near(draft, _moved(draft, kept, value), value)
         return
     left, comes = found
     annealing.tell(draft, left, "G7")
@@ -63,6 +65,16 @@ def mix(draft: Draft, kept: str, value: ast.expr) -> None:
         edit = Edit(draft.module.span(comes), f"(1 - {text} ** {SIZE})")
         draft.change("G7", comes, WHAT, WHY, [edit])
         _raise_written(draft, left)
+
+
+def _is_copy(draft: Draft, value: ast.expr) -> bool:
+    """Whether a value is another model's variable as it is, beside which nothing of the old one stays: `tf.identity(v)` in a
+    loop over variables."""
+    if isinstance(value, ast.Call) and draft.names.last(value.func) in _SAME:
+        held = value.func.value if isinstance(value.func, ast.Attribute) and not value.args else None
+        value = value.args[0] if value.args else held or value
+    bound = draft.module.scopes.reaching(value) if isinstance(value, ast.Name) else []
+    return bool(bound) and all(b.kind == "item" for b in bound)
 
 
 def _moved(draft: Draft, kept: str, value: ast.expr) -> ast.expr | None:
