@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast setup lint types extension vsix site pictures unit workbench training keras3 pythons bench corpus trials fuzz soak format clean
+.PHONY: help demo test test-fast setup lint types extension vsix site pictures unit workbench training keras3 pythons programs bench corpus trials fuzz soak format clean
 
 help: ## this list
 	@grep -hE '^[a-z ]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z ]+):.*## /  make \1|/' | column -t -s '|'
@@ -21,6 +21,9 @@ setup: ## .venv with all that developing needs
 
 lint types extension unit workbench training keras3: ## one part of `make test`
 	@scripts/test.sh $@
+
+programs: ## every program of tests/programs trained, with Keras 2 and 3, before a release: make test trains half of them
+	@HOROVODIZE_TRAIN_ALL=1 scripts/test.sh training keras3
 
 pythons: ## the wheel in Pythons 3.10, 3.12 and 3.13 (those of Pyodide, from npm)
 	@scripts/pythons.sh

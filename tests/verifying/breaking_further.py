@@ -1,5 +1,5 @@
 """Further ways to break distributions, as in `breaking`: of programs that take longer, or much like those. Trained with
-HOROVODIZE_BREAK_ALL=1; what came of all of them is in docs/verify.md."""
+HOROVODIZE_TRAIN_ALL=1; what came of all of them is in docs/verify.md."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 
@@ -12,12 +11,13 @@ from horovodize.options import Options
 from horovodize.running.prepared import Prepared, prepare
 from horovodize.verifying.runs import Run
 from horovodize.verifying.verdict import Verdict, verify
+from tests.training import chosen
 from tests.verifying.breaking import BROKEN, ROOT, Broken
 from tests.verifying.breaking_further import FURTHER
 from tests.verifying.warm import WarmTrainer
 
 ALL = [*BROKEN, *FURTHER]
-TRAINED = ALL if os.environ.get("HOROVODIZE_BREAK_ALL") else BROKEN
+TRAINED = ALL if chosen.ALL else BROKEN
 ALONE: dict[str, Run] = {}
 training = pytest.mark.training
 patient = pytest.mark.timeout(600)

@@ -1,5 +1,5 @@
-"""Every Keras, tape and session program of tests/programs under Keras 3: distributed by the tool, trained in one process and on
-ranks, with the contract that they keep under 2.15 (`test_programs`). What Keras 3 does not run is moved to it: `moved.toml`.
+"""Keras, tape and session programs of tests/programs (`chosen`) under Keras 3: distributed by the tool, trained in one process and
+on ranks, with the contract that they keep under 2.15 (`test_programs`). What Keras 3 does not run is moved to it: `moved.toml`.
 Sessions whose layers Keras 2 makes, and MonitoredSessions, are refused."""
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.training.cases import PROGRAMS, Case, cases, read_table, replaced
+from tests.training.chosen import chosen
 from tests.training.keeping import Refused, distribute, faults_of, runs
 from tests.training.running import KERAS_3
 
@@ -34,7 +35,7 @@ MOVED = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", chosen(CASES, KERAS_3), ids=lambda case: case.name)
 def test_a_program_distributed_for_keras_3_keeps_the_contract(case: Case, tmp_path: Path) -> None:
     if case.name in MOVED:
         case = moved(case, MOVED[case.name], tmp_path)
