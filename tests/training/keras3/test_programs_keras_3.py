@@ -1,6 +1,6 @@
 """Keras, tape and session programs of tests/programs (`chosen`) under Keras 3: distributed by the tool, trained in one process
-and on ranks, with the contract that they keep under 2.15 (`test_programs`). What Keras 3 does not run is moved to it: `moved.toml`.
-Sessions whose layers Keras 2 makes, and MonitoredSessions, are refused."""
+and on ranks, with the contract that they keep under 2.15 (`test_programs`). What Keras 3 does not run is moved to it:
+`moved.toml`. Sessions whose layers Keras 2 makes, and MonitoredSessions, are refused."""
 
 from __future__ import annotations
 
