@@ -22,7 +22,7 @@ setup: ## .venv with all that developing needs
 lint types extension unit workbench training keras3: ## one part of `make test`
 	@scripts/test.sh $@
 
-programs: ## every program of tests/programs trained, with Keras 2 and 3, before a release: make test trains half of them
+programs: ## every program of tests/programs trained, with Keras 2 and 3, before a release: make test trains a third of them
 	@HOROVODIZE_TRAIN_ALL=1 scripts/test.sh training keras3
 
 pythons: ## the wheel in Pythons 3.10, 3.12 and 3.13 (those of Pyodide, from npm)

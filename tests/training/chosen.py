@@ -1,16 +1,21 @@
-"""Which programs are trained whenever all tests run: so many that two of them train each kind of change, under Keras 3 one. All
-are trained where HOROVODIZE_TRAIN_ALL is set.
+"""Which programs are trained whenever all tests run: so many that each kind of change is trained. All are where
+HOROVODIZE_TRAIN_ALL is set.
 
-`python -m tests.training.chosen` writes them to `chosen.toml`."""
+`python -m tests.training.chosen [JUNIT.XML…]` writes them to `chosen.toml`: those that the reports say take less time before
+others."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import re
+import statistics
+import sys
 import tempfile
+import xml.etree.ElementTree as xml
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TypeAlias
@@ -21,7 +26,7 @@ from tests.training.running import KERAS_2, KERAS_3, World
 
 FILE = Path(__file__).with_name("chosen.toml")
 ALL = bool(os.environ.get("HOROVODIZE_TRAIN_ALL"))
-KEYS = {KERAS_2.part: 2, KERAS_3.part: 1}  # by how many programs each kind of change is trained
+TIMES = {KERAS_2: 1, KERAS_3: 1}  # by how many programs each kind of change is trained
 Kind: TypeAlias = tuple[str, str]  # the rule, and what it says of the change
 
 
@@ -45,29 +50,46 @@ def kinds(case: Case, world: World, moved: Mapping[str, list[list[str]]]) -> set
     return {(change["rule"], change["what"]) for change in json.loads(said.getvalue()).get("changes", ())}
 
 
-def choose(found: Mapping[str, set[Kind]], times: int) -> list[str]:
-    """The fewest programs, or nearly, of which so many make each kind of change; all that do, where those are fewer."""
-    wanted = Counter(kind for made in found.values() for kind in made)
-    wanted = Counter({kind: min(times, count) for kind, count in wanted.items()})
+def missing(names: Iterable[str], found: Mapping[str, set[Kind]], times: int) -> Counter[Kind]:
+    """How many programs more than the named ones each kind of change needs; fewer make some, of which all are trained."""
+    there = Counter(kind for made in found.values() for kind in made)
+    wanted = Counter({kind: min(times, count) for kind, count in there.items()})
+    wanted.subtract(kind for name in names for kind in found[name])
+    return +wanted
+
+
+def choose(found: Mapping[str, set[Kind]], times: int, seconds: Mapping[str, float]) -> list[str]:
+    """The programs that take least time, or nearly, of which so many make each kind of change."""
+    usual = statistics.median(seconds.values()) if seconds else 1.0
     taken: list[str] = []
-    while any(wanted.values()):
+    while wanted := missing(taken, found, times):
         left = (name for name in found if name not in taken)
-        best = max(left, key=lambda name: sum(wanted[kind] > 0 for kind in found[name]))
-        taken.append(best)
-        wanted.subtract(dict.fromkeys((kind for kind in found[best] if wanted[kind]), 1))
+        taken.append(max(left, key=lambda name: len(wanted.keys() & found[name]) / seconds.get(name, usual)))
     return sorted(taken)
 
 
-def write() -> None:
+def seconds_of(reports: Sequence[str]) -> dict[str, float]:
+    """What each program took, by what pytest wrote with `--junitxml`."""
+    cases = [case for report in reports for case in xml.parse(report).getroot().iter("testcase")]
+    named = ((re.search(r"\[(\w+/\w+)]$", case.attrib["name"]), float(case.attrib["time"])) for case in cases)
+    return {name[1]: time for name, time in named if name}
+
+
+def kinds_of_all(world: World) -> dict[str, set[Kind]]:
+    """The kinds of changes of each program that a world trains."""
     from tests.training.keras3.test_programs_keras_3 import CASES, MOVED
 
     moved = {name: entry["replace"] for name, entry in MOVED.items()}
+    return {case.name: kinds(case, world, moved) for case in (cases() if world is KERAS_2 else CASES)}
+
+
+def write(reports: Sequence[str]) -> None:
     lines = ["# Written by `python -m tests.training.chosen`, which says how."]
-    for world, some in ((KERAS_2, cases()), (KERAS_3, CASES)):
-        found = {case.name: kinds(case, world, moved) for case in some}
-        names = choose(found, KEYS[world.part])
+    for world, times in TIMES.items():
+        found = kinds_of_all(world)
+        names = choose(found, times, seconds_of(reports))
         lines += [
-            f"{world.part} = [ # {len(names)} of {len(some)}",
+            f"{world.part} = [ # {len(names)} of {len(found)}",
             *(f'    "{name}",' for name in names),
             "]",
         ]
@@ -75,4 +97,4 @@ def write() -> None:
 
 
 if __name__ == "__main__":
-    write()
+    write(sys.argv[1:])

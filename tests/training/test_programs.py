@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.training.cases import Case, cases, read_table
-from tests.training.chosen import ALL, FILE, chosen, write
+from tests.training.chosen import ALL, FILE, TIMES, chosen, kinds_of_all, missing
 from tests.training.keeping import faults_of
-from tests.training.running import KERAS_2
+from tests.training.running import KERAS_2, World
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 
@@ -39,7 +39,6 @@ def test_those_that_are_chosen_are_there() -> None:
 
 
 @pytest.mark.skipif(not ALL, reason="plans each program")
-def test_those_that_are_chosen_are_enough() -> None:
-    before = FILE.read_text(encoding="utf-8")
-    write()
-    assert FILE.read_text(encoding="utf-8") == before
+@pytest.mark.parametrize(("world", "times"), TIMES.items(), ids=lambda of: getattr(of, "part", of))
+def test_those_that_are_chosen_are_enough(world: World, times: int) -> None:
+    assert not missing(read_table(FILE)[world.part], kinds_of_all(world), times)
