@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import io
 import keyword
 import random
@@ -14,6 +15,7 @@ import symtable
 import tokenize
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -41,22 +43,32 @@ def outcome(text: str) -> Plan | Refusal | Unchanged:
     return distribute(summarize(Document(text)), Options())
 
 
+class Distributed(NamedTuple):
+    """What is made of a program: its text, and by which rules."""
+
+    text: str
+    rules: frozenset[str]
+
+
+@functools.cache
+def distributed(text: str) -> Distributed:
+    """What is made of a program as it stands, with which the same program is compared however it is edited."""
+    plan = outcome(text)
+    assert isinstance(plan, Plan), plan.reasons if isinstance(plan, Refusal) else plan
+    return Distributed(plan.text, frozenset(c.rule for c in plan.changes))
+
+
 def text_of(path: Path) -> str:
     return Document.from_bytes(path.read_bytes(), path.name).text
 
 
-def rules(plan: Plan) -> set[str]:
-    return {c.rule for c in plan.changes}
-
-
-def check_same_rules(path: Path, edited: str) -> Plan:
-    """The edited program is distributed by the same rules as the program, and the result compiles."""
-    before, after = outcome(text_of(path)), outcome(edited)
-    assert isinstance(before, Plan)
+def check_same_rules(path: Path, edited: str) -> str:
+    """The edited program is distributed by the same rules as the program, and the result, which compiles, is returned."""
+    after = outcome(edited)
     assert isinstance(after, Plan), after.reasons if isinstance(after, Refusal) else after
     compile(after.text, path.name, "exec", dont_inherit=True)
-    assert rules(after) == rules(before)
-    return after
+    assert {c.rule for c in after.changes} == distributed(text_of(path)).rules
+    return after.text
 
 
 def unresolved(text: str) -> set[str]:
@@ -118,10 +130,10 @@ def test_comments_and_blank_lines_between_statements(path: Path, seed: int) -> N
         assert indent is not None
         new = chance.choice([[], [""], [f"{indent[0]}# note {line}"], ["", f"{indent[0]}# hvd", ""]])
         lines[line:line] = new
-    plan = check_same_rules(path, "\n".join(lines))
+    result = check_same_rules(path, "\n".join(lines))
     for line in lines:
         if line.strip().startswith("# note"):
-            assert line.strip() in plan.text
+            assert line.strip() in result
 
 
 @every_program
@@ -129,9 +141,8 @@ def test_comments_and_blank_lines_between_statements(path: Path, seed: int) -> N
 def test_line_ends(path: Path, newline: str) -> None:
     """The result is the same but for the line ends."""
     plain = text_of(path).replace("\r\n", "\n")
-    plan, expected = check_same_rules(path, plain.replace("\n", newline)), outcome(plain)
-    assert isinstance(expected, Plan)
-    assert plan.text == expected.text.replace("\n", newline)
+    result = check_same_rules(path, plain.replace("\n", newline))
+    assert result == distributed(plain).text.replace("\n", newline)
 
 
 @every_program
@@ -187,9 +198,7 @@ def test_wrapped_in_main(path: Path) -> None:
     assert isinstance(result, Plan | Refusal)
     if isinstance(result, Plan):
         compile(result.text, path.name, "exec", dont_inherit=True)
-        before = outcome(text)
-        assert isinstance(before, Plan)
-        assert rules(result) == rules(before)
+        assert {c.rule for c in result.changes} == distributed(text).rules
 
 
 def in_main(text: str, tree: ast.Module) -> str:

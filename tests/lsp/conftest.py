@@ -238,7 +238,7 @@ class Editor(LanguageClient):
             answer = await self.protocol.send_request_async("horovodize/workspaceSummary", {})
             if answer.complete:
                 return
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.03)
         raise TimeoutError("the index is never complete")
 
     async def pull(self, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:

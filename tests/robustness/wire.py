@@ -194,6 +194,7 @@ class Wire:
                 return {file["uri"]: file for folder in summary["folders"] for file in folder["files"]}
             if time.monotonic() > end:
                 raise TimeoutError("the workspace was not read in time")
+            time.sleep(0.02)  # the server has something else to do than to answer
 
     def exit(self) -> int:
         """Ends the session as the protocol says; the exit status."""

@@ -1,8 +1,8 @@
 """Runs programs as rank 0 of pretended ranks, in TensorFlow's own Python: `python pretended.py PROGRAMS.json SIZE`.
 
 Horovod is here a module whose collectives give back what they are given. Prints, as JSON, of each program the weight and the
-rate of each step, and after how many steps each event came; or how it failed. A step of `fit` only counts: what it is given is
-looked at, and not what it makes of that."""
+rate of each step, and after how many steps each event came; or how it failed. A step only counts, be it of `fit` or of a tape:
+what it is given is looked at, and not what it makes of that."""
 
 from __future__ import annotations
 
@@ -59,6 +59,19 @@ def count_steps_of_fit(names: dict[str, Any]) -> None:
     tf.keras.Model.make_train_function = make
 
 
+def count_steps_of_tapes() -> None:
+    """Has gradients be of the right shapes, and an optimizer only count its steps: both are most of what a small step costs."""
+
+    def gradient(self: Any, target: Any, sources: Any, *given: Any, **named: Any) -> Any:
+        return tf.nest.map_structure(tf.zeros_like, sources)
+
+    def apply_gradients(self: Any, *given: Any, **named: Any) -> Any:
+        return self.iterations.assign_add(1)
+
+    tf.GradientTape.gradient = gradient
+    tf.keras.optimizers.Optimizer.apply_gradients = apply_gradients
+
+
 def run(text: str) -> dict[str, Any]:
     """What came of a program."""
     tf.keras.backend.clear_session()
@@ -77,5 +90,6 @@ def run(text: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     pretend(int(sys.argv[2]))
+    count_steps_of_tapes()
     with open(sys.argv[1], encoding="utf-8") as f:
         print(json.dumps([run(text) for text in json.load(f)]))
