@@ -3,50 +3,46 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.training import running
 
 ON_RANKS = Path(__file__).with_name("on_ranks.py")
 PRETENDED = Path(__file__).with_name("pretended.py")
 EXACT = 1e-4  # of weights, for both are computed alike
 SHARE = 1e-3  # of rates, which are kept as 32-bit numbers
-PATIENCE = 400  # seconds
+PATIENCE = 400  # seconds, after which ranks are taken to wait for others
+LONGEST = 1000  # seconds
 NOW_AND_THEN = 4  # steps that a rate stays at, in programs that set it so
 
 
-def run(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[dict[str, Any]]:
+def run(texts: Sequence[str], size: int, folder: Path) -> list[dict[str, Any]]:
     """What comes of programs as rank 0 of so many pretended ranks, in their order."""
-    programs = folder / f"programs-{size}.json"
+    return run_pretended(PRETENDED, texts, size, folder)
+
+
+def run_pretended(pretended: Path, texts: Sequence[str], size: int, folder: Path) -> list[Any]:
+    """What comes of programs under a Horovod that pretends so many ranks, in their order."""
+    programs, out, said = (folder / f"{pretended.stem}-{size}.{kind}" for kind in ("json", "out.json", "txt"))
     programs.write_text(json.dumps(texts), encoding="utf-8")
-    done = subprocess.run(
-        [tf_python, str(PRETENDED), str(programs), str(size)], capture_output=True, text=True, check=True
-    )
-    found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    status = running.run(pretended, [str(programs), str(size), str(out)], folder, said, limit=LONGEST)
+    assert status == 0, said.read_text(encoding="utf-8")
+    found: list[Any] = json.loads(out.read_text(encoding="utf-8"))
     return found
 
 
-def run_on_ranks(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[list[Any]]:
+def run_on_ranks(
+    texts: Sequence[str], size: int, folder: Path, world: running.World = running.KERAS_2
+) -> list[list[Any]]:
     """What comes of programs on so many real ranks, in their order: of each rank what it took, how it failed, or None. They may
     import what is in the folder."""
     programs = folder / "deciding.json"
     programs.write_text(json.dumps(texts), encoding="utf-8")
-    command = [tf_python.with_name("horovodrun"), "-np", str(size), tf_python, ON_RANKS, programs, folder]
-    environment = {
-        **os.environ,
-        "PATH": f"{tf_python.parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(folder),
-        "OMP_NUM_THREADS": "1",
-    }
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    ) as running:
-        try:
-            running.wait(PATIENCE)
-        except subprocess.TimeoutExpired:  # one waits for the others
-            running.terminate()  # which ends the ranks, too
+    arguments = [str(programs), str(folder)]
+    said = folder / "said.txt"
+    running.run(ON_RANKS, arguments, folder, said, ranks=size, limit=PATIENCE, world=world)
     written = [[folder / f"{rank}-{n}.json" for rank in range(size)] for n in range(len(texts))]
     return [[json.loads(f.read_text()) if f.exists() else None for f in files] for files in written]
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from tests.training import running
+
 RUN_AGAIN = Path(__file__).with_name("run_again.py")
-PATIENCE = 400  # seconds
+PATIENCE = 400  # seconds, after which ranks are taken to wait for others
 SHARE = 1e-3  # of rates and weights, which are 32-bit numbers
 Run = list[Any]  # of each rank what it took, how it failed, or None
 
 
-def run_twice(
-    tf_python: Path, texts: Sequence[str], sizes: tuple[int, int], stop: int, folder: Path
-) -> list[tuple[Run, Run]]:
+def run_twice(texts: Sequence[str], sizes: tuple[int, int], stop: int, folder: Path) -> list[tuple[Run, Run]]:
     """What comes of programs, in their order: on the first number of ranks until so many rows, then on the second."""
     files = folder / "files"
     found = list[list[Run]]()
@@ -28,10 +26,9 @@ def run_twice(
         out.mkdir(parents=True)
         programs = out / "programs.json"
         programs.write_text(json.dumps(texts), encoding="utf-8")
-        command = [tf_python, RUN_AGAIN, programs, files, out, str(0 if turn else stop)]
-        if max(sizes) > 1:
-            command = [tf_python.with_name("horovodrun"), "-np", str(size), *command]
-        _wait(command, tf_python)
+        arguments = [str(programs), str(files), str(out), str(0 if turn else stop)]
+        ranks = size if max(sizes) > 1 else None
+        running.run(RUN_AGAIN, arguments, folder, out / "said.txt", ranks=ranks, limit=PATIENCE)
         written = [[out / f"{rank}-{n}.json" for rank in range(size)] for n in range(len(texts))]
         found.append(
             [[json.loads(f.read_text()) if f.exists() else None for f in ranks] for ranks in written]
@@ -39,16 +36,6 @@ def run_twice(
         for other in files.glob("*/[1-9]*"):
             shutil.rmtree(other)
     return list(zip(*found, strict=True))
-
-
-def _wait(command: list[Any], tf_python: Path) -> None:
-    environment = {**os.environ, "PATH": f"{tf_python.parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env=environment, **quiet) as running:  # type: ignore[call-overload]
-        try:
-            running.wait(PATIENCE)
-        except subprocess.TimeoutExpired:  # one waits for the others
-            running.terminate()
 
 
 def partings(alone: Run, ranks: Run, batch: int) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.stepwise.comparing import run_pretended
 from tests.stepwise.loaders import Program
 
 PRETENDED = Path(__file__).with_name("pretended_rows.py")
@@ -16,15 +15,9 @@ EPOCHS = 3
 FEW = 6  # a sixth of the steps may take rows that another rank takes, too: those of different epochs
 
 
-def run(tf_python: Path, texts: Sequence[str], size: int, folder: Path) -> list[list[dict[str, Any]]]:
+def run(texts: Sequence[str], size: int, folder: Path) -> list[list[dict[str, Any]]]:
     """What comes of programs on so many pretended ranks, in their order: of each rank."""
-    programs = folder / f"rows-{size}.json"
-    programs.write_text(json.dumps(texts), encoding="utf-8")
-    done = subprocess.run(
-        [tf_python, str(PRETENDED), str(programs), str(size)], capture_output=True, text=True, check=True
-    )
-    found: list[list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return run_pretended(PRETENDED, texts, size, folder)
 
 
 def partings(program: Program, alone: dict[str, Any], ranks: list[dict[str, Any]]) -> list[str]:

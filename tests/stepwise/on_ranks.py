@@ -1,6 +1,7 @@
 """Runs programs one after another on real ranks, in TensorFlow's own Python: `horovodrun … on_ranks.py PROGRAMS.json OUT`.
 
-Each rank draws other numbers. What a program's `TAKEN` holds then, or how it failed, is written to `OUT/RANK-NUMBER.json`."""
+They may import what is in `OUT`. Each rank draws other numbers. What a program's `TAKEN` holds then, or how it failed, is
+written to `OUT/RANK-NUMBER.json`."""
 
 from __future__ import annotations
 
@@ -34,13 +35,18 @@ def run(text: str, rank: int, path: Path) -> Any:
     return names["TAKEN"]
 
 
-if __name__ == "__main__":
+def main() -> None:
     import horovod.tensorflow as hvd
 
     hvd.init()
     out = Path(sys.argv[2])
+    sys.path.insert(0, str(out))
     for number, program in enumerate(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))):
         came = run(program, hvd.rank(), out / f"{hvd.rank()}-{number}.py")
         (out / f"{hvd.rank()}-{number}.json").write_text(json.dumps(came), encoding="utf-8")
         if isinstance(came, str):
             os._exit(1)  # the others may wait for it
+
+
+if __name__ == "__main__":
+    main()

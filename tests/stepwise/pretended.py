@@ -1,8 +1,8 @@
-"""Runs programs as rank 0 of pretended ranks, in TensorFlow's own Python: `python pretended.py PROGRAMS.json SIZE`.
+"""Runs programs as rank 0 of pretended ranks, in TensorFlow's own Python: `python pretended.py PROGRAMS.json SIZE OUT.json`.
 
-Horovod is here a module whose collectives give back what they are given. Prints, as JSON, of each program the weight and the
-rate of each step, and after how many steps each event came; or how it failed. A step only counts, be it of `fit` or of a tape:
-what it is given is looked at, and not what it makes of that."""
+Horovod is here a module whose collectives give back what they are given. Writes to `OUT.json`, of each program, the weight and
+the rate of each step, and after how many steps each event came; or how it failed. A step only counts, be it of `fit` or of a
+tape: what it is given is looked at, and not what it makes of that."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -88,8 +89,13 @@ def run(text: str) -> dict[str, Any]:
     return {"taken": names["TAKEN"], "events": names["EVENTS"]}
 
 
-if __name__ == "__main__":
-    pretend(int(sys.argv[2]))
+def main() -> None:
+    programs, size, out = sys.argv[1:]
+    pretend(int(size))
     count_steps_of_tapes()
-    with open(sys.argv[1], encoding="utf-8") as f:
-        print(json.dumps([run(text) for text in json.load(f)]))
+    found = [run(text) for text in json.loads(Path(programs).read_text(encoding="utf-8"))]
+    Path(out).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,9 @@
 """Runs programs as all of some pretended ranks, one after the other, in TensorFlow's own Python:
-`python pretended_rows.py PROGRAMS.json SIZE`.
+`python pretended_rows.py PROGRAMS.json SIZE OUT.json`.
 
-What rank 0 sends is given to the others at the same place. Prints, as JSON, of each program and rank the rows of each step and
-the rows that were prepared; or how it failed. The ranks' random numbers differ, as those of processes without a seed do."""
+What rank 0 sends is given to the others at the same place. Writes to `OUT.json`, of each program and rank, the rows of each
+step and the rows that were prepared; or how it failed. The ranks' random numbers differ, as those of processes without a seed
+do."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ import re
 import signal
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -80,18 +82,21 @@ def ring(*_: object) -> None:
     raise TimeoutError("it doesn't come to an end")
 
 
-if __name__ == "__main__":
-    ranks = int(sys.argv[2])
+def main() -> None:
+    programs, ranks, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     pretend(ranks)
     signal.signal(signal.SIGALRM, ring)
-    with open(sys.argv[1], encoding="utf-8") as f:
-        found = []
-        for program in json.load(f):
-            SENT.clear()
-            own = [run(program, 0)]
-            sent = list(SENT)
-            for rank in range(1, ranks):
-                SENT[:] = copy.deepcopy(sent)
-                own.append(run(program, rank))
-            found.append(own)
-        print(json.dumps(found))
+    found = []
+    for program in json.loads(Path(programs).read_text(encoding="utf-8")):
+        SENT.clear()
+        own = [run(program, 0)]
+        sent = list(SENT)
+        for rank in range(1, ranks):
+            SENT[:] = copy.deepcopy(sent)
+            own.append(run(program, rank))
+        found.append(own)
+    Path(out).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -55,7 +55,7 @@ def run(text: str, rank: int, folder: Path, most: float) -> Any:
     return {"taken": names["TAKEN"], "weights": names.get("WEIGHTS")}
 
 
-if __name__ == "__main__":
+def main() -> None:
     rank, size = 0, 1
     if "HOROVOD_RANK" in os.environ:
         import horovod.tensorflow as hvd
@@ -68,3 +68,7 @@ if __name__ == "__main__":
         (out / f"{rank}-{number}.json").write_text(json.dumps(came), encoding="utf-8")
         if isinstance(came, str):
             os._exit(1)  # the others may wait for it
+
+
+if __name__ == "__main__":
+    main()

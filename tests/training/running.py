@@ -8,7 +8,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -110,25 +110,46 @@ def train(
     arguments += ["--shared-order"] if shared_order else []
     arguments += ["--before", str(before)] if before else []
     arguments += ["--", str(script), *args]
-    if ranks > 1:
-        arguments = ["--gloo", "-np", str(ranks), str(world.python), str(HERE / "probe.py"), *arguments]
     before = _files(folder)
     started = time.monotonic()
-    status = warm(world).run(
-        {
-            "run": "horovodrun" if ranks > 1 else "probe",
-            "arguments": arguments,
-            "folder": str(folder),
-            "environment": environment(limit, world),
-            "output": str(output),
-            "limit": limit + 30,
-        }
-    )
+    several = ranks if ranks > 1 else None
+    status = run(HERE / "probe.py", arguments, folder, output, ranks=several, limit=limit, world=world)
     seconds = time.monotonic() - started
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(reports.glob("rank-*.json"))]
     files = sorted(path for path, state in _files(folder).items() if before.get(path) != state)
     said = output.read_text(encoding="utf-8", errors="replace")
     return Outcome(ranks, found, status, seconds, said, files)
+
+
+def run(
+    program: Path,
+    arguments: Sequence[str],
+    folder: Path,
+    output: Path,
+    *,
+    ranks: int | None = None,
+    limit: float = LIMIT,
+    world: World = KERAS_2,
+    variables: Mapping[str, str] | None = None,
+) -> int:
+    """Runs a Python file that has a `main()` in the directory `folder`, with what it says in the file `output`. Returns its
+    exit status.
+
+    With a number of ranks, each of them runs it under horovodrun; without one, a plain process. `limit` is in seconds.
+    `variables` of the environment are beside those of `environment`."""
+    words = [str(program), *arguments]
+    if ranks is not None:
+        words = ["--gloo", "-np", str(ranks), str(world.python), *words]
+    return warm(world).run(
+        {
+            "run": "program" if ranks is None else "horovodrun",
+            "arguments": words,
+            "folder": str(folder),
+            "environment": {**environment(limit, world), **(variables or {})},
+            "output": str(output),
+            "limit": limit + 30,
+        }
+    )
 
 
 def _files(folder: Path) -> dict[str, tuple[int, int]]:

@@ -21,20 +21,16 @@ NUMBER = 45  # of 3,278, and of 384 sessions, for each number of ranks
 @pytest.mark.parametrize("kind", [programs, sessions], ids=["tapes", "sessions"])
 @pytest.mark.parametrize("size", [2, 4])
 def test_each_step_is_given_what_one_process_is_given_around_it(
-    size: int, kind: ModuleType, tf_python: Path, tmp_path: Path
+    size: int, kind: ModuleType, tmp_path: Path
 ) -> None:
-    assert not _parted(kind.some(NUMBER, seed=size), size, tf_python, tmp_path)
+    assert not _parted(kind.some(NUMBER, seed=size), size, tmp_path)
 
 
-def test_callbacks_of_fit_give_each_step_what_one_process_gives_around_it(
-    tf_python: Path, tmp_path: Path
-) -> None:
-    assert not _parted(fits.some(NUMBER, seed=7), 2, tf_python, tmp_path)
+def test_callbacks_of_fit_give_each_step_what_one_process_gives_around_it(tmp_path: Path) -> None:
+    assert not _parted(fits.some(NUMBER, seed=7), 2, tmp_path)
 
 
-def _parted(
-    chosen: list[programs.Program], size: int, tf_python: Path, tmp_path: Path
-) -> dict[str, list[str]]:
+def _parted(chosen: list[programs.Program], size: int, tmp_path: Path) -> dict[str, list[str]]:
     plans = [
         distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
     ]
@@ -42,8 +38,8 @@ def _parted(
         (program, plan) for program, plan in zip(chosen, plans, strict=True) if isinstance(plan, Plan)
     ]
     assert len(distributed) == NUMBER
-    alone = comparing.run(tf_python, [program.text for program, _ in distributed], 1, tmp_path)
-    ranks = comparing.run(tf_python, [plan.text for _, plan in distributed], size, tmp_path)
+    alone = comparing.run([program.text for program, _ in distributed], 1, tmp_path)
+    ranks = comparing.run([plan.text for _, plan in distributed], size, tmp_path)
     return {
         program.name: found
         for (program, plan), one, rank in zip(distributed, alone, ranks, strict=True)
@@ -51,13 +47,13 @@ def _parted(
     }
 
 
-def test_ranks_decide_alike_whatever_each_of_them_measures(tf_python: Path, tmp_path: Path) -> None:
+def test_ranks_decide_alike_whatever_each_of_them_measures(tmp_path: Path) -> None:
     chosen = deciding.some(seed=1)
     plans = [
         distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
     ]
     texts = [plan.text for plan in plans if isinstance(plan, Plan)]
     assert len(texts) == len(chosen)
-    came = comparing.run_on_ranks(tf_python, texts, 2, tmp_path)
+    came = comparing.run_on_ranks(texts, 2, tmp_path)
     parted = {p.name: ranks for p, ranks in zip(chosen, came, strict=True) if not comparing.are_alike(ranks)}
     assert not parted

@@ -18,9 +18,7 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (3, 2)], ids=["1 then 2", "3 then 2"])
-def test_a_run_goes_on_at_the_same_row_with_other_ranks(
-    sizes: tuple[int, int], tf_python: Path, tmp_path: Path
-) -> None:
+def test_a_run_goes_on_at_the_same_row_with_other_ranks(sizes: tuple[int, int], tmp_path: Path) -> None:
     chosen = resuming.some(seed=sum(sizes))
     plans = [
         distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
@@ -29,10 +27,8 @@ def test_a_run_goes_on_at_the_same_row_with_other_ranks(
     assert len(distributed) == len(chosen)
     assert not any(plan.notes or plan.to_confirm for plan in distributed)
     stop = resuming.STOPPED
-    alone = comparing_resumed.run_twice(tf_python, [p.text for p in chosen], (1, 1), stop, tmp_path / "alone")
-    ranks = comparing_resumed.run_twice(
-        tf_python, [p.text for p in distributed], sizes, stop, tmp_path / "ranks"
-    )
+    alone = comparing_resumed.run_twice([p.text for p in chosen], (1, 1), stop, tmp_path / "alone")
+    ranks = comparing_resumed.run_twice([p.text for p in distributed], sizes, stop, tmp_path / "ranks")
     parted = {
         f"{program.name}, run {n}": found
         for program, one, own in zip(chosen, alone, ranks, strict=True)

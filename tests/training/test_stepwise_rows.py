@@ -18,15 +18,15 @@ NUMBER = 2 * len(loaders.LOADERS)  # of 294, for each number of ranks
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_the_rows_of_an_epoch_are_divided_among_the_ranks(size: int, tf_python: Path, tmp_path: Path) -> None:
+def test_the_rows_of_an_epoch_are_divided_among_the_ranks(size: int, tmp_path: Path) -> None:
     chosen = loaders.some(NUMBER, seed=size)
     plans = [
         distribute(summarize(Document.from_bytes(p.text.encode(), "program.py")), Options()) for p in chosen
     ]
     distributed = [(p, plan) for p, plan in zip(chosen, plans, strict=True) if isinstance(plan, Plan)]
     assert len(distributed) == NUMBER
-    alone = comparing_rows.run(tf_python, [program.text for program, _ in distributed], 1, tmp_path)
-    ranks = comparing_rows.run(tf_python, [plan.text for _, plan in distributed], size, tmp_path)
+    alone = comparing_rows.run([program.text for program, _ in distributed], 1, tmp_path)
+    ranks = comparing_rows.run([plan.text for _, plan in distributed], size, tmp_path)
     parted = {
         program.name: found
         for (program, plan), one, own in zip(distributed, alone, ranks, strict=True)

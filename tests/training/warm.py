@@ -5,12 +5,13 @@
 Keeps converted functions in FOLDER (see `converted`). Reads jobs from standard input and answers on standard output, a
 line of JSON each:
 
-    {"run": "probe" | "horovodrun", "arguments": […], "folder": …, "environment": {…}, "output": …, "limit": …}
+    {"run": "program" | "horovodrun", "arguments": […], "folder": …, "environment": {…}, "output": …, "limit": …}
     {"status": exit status}
 
 A job runs in a process group of its own, in `folder`, with its output in the file `output`. After `limit` seconds it is
-stopped. "horovodrun" is the command of that name, with ranks that are forks too (see `ranks`). Nothing is initialized
-before the fork, so a job starts as a new process does."""
+stopped. "program" is a Python file with a `main()`, whose path the arguments start with; "horovodrun" is the command of that
+name, with ranks that are forks too (see `ranks`) and run such a file. Nothing is initialized before the fork, so a job starts
+as a new process does."""
 
 from __future__ import annotations
 
@@ -29,8 +30,6 @@ from typing import Any, NoReturn
 
 import converted
 import ranks
-
-HERE = Path(__file__).parent
 
 STOPPED = "\n[stopped: over the time limit]\n"
 
@@ -94,8 +93,8 @@ def become(job: dict[str, Any]) -> NoReturn:
         for source, target in ((nothing, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
         os.chdir(job["folder"])
-        if job["run"] == "probe":
-            return probe(job.get("probe", HERE / "probe.py"), job["arguments"], job["environment"])
+        if job["run"] == "program":
+            return program(job["arguments"], job["environment"])
         return horovodrun(job["arguments"], job["environment"])
 
     to_the_end(work)
@@ -121,17 +120,18 @@ def horovodrun(arguments: list[str], environment: dict[str, str]) -> int:
     from horovod.runner.launch import run_commandline
 
     count = int(arguments[arguments.index("-np") + 1])
-    ranks.prepare(count, lambda told, given: to_the_end(lambda: probe(told[0], told[1:], given)))
+    ranks.prepare(count, lambda told, given: to_the_end(lambda: program(told, given)))
     start_as("horovodrun", arguments, environment)
     return int(run_commandline() or 0)
 
 
-def probe(path: str | Path, arguments: list[str], environment: dict[str, str]) -> int:
-    """Runs the probe at `path`: the one beside this, or that of `horovodize verify`."""
-    start_as(str(path), arguments, environment)
+def program(words: list[str], environment: dict[str, str]) -> int:
+    """Runs the `main()` of a Python file, whose path is followed by its arguments."""
+    path, *arguments = words
+    start_as(path, arguments, environment)
     sys.path.insert(0, str(Path(path).parent))
-    sys.path.insert(0, "")  # what the probe replaces
-    return int(runpy.run_path(str(path), run_name="probe")["main"]())
+    sys.path.insert(0, "")  # what a probe replaces
+    return int(runpy.run_path(path, run_name="program")["main"]() or 0)
 
 
 def start_as(name: str, arguments: list[str], environment: dict[str, str]) -> None:

@@ -44,24 +44,17 @@ class WarmTrainer:
         arguments = ["--report", str(place / "reports"), "--root", str(place / "copy"), "--seed", str(seed)]
         arguments += ["--gradients", gradients] if gradients else []
         arguments += ["--limit", str(self.limit), "--", str(script), *self.arguments]
-        if size:
-            arguments = ["--gloo", "-np", str(size), str(self.world.python), str(PROBE), *arguments]
         before = files_of(place / "copy")
         started = time.monotonic()
-        status = running.warm(self.world).run(
-            {
-                "run": "horovodrun" if size else "probe",
-                "probe": str(PROBE),
-                "arguments": arguments,
-                "folder": str(place / "copy"),
-                "environment": {
-                    **running.environment(self.limit, self.world),
-                    **environment(self.limit),
-                    "HOROVOD_TIMELINE": str(place / "timeline.json"),
-                },
-                "output": str(place / "output.txt"),
-                "limit": self.limit + 30,
-            }
+        status = running.run(
+            PROBE,
+            arguments,
+            place / "copy",
+            place / "output.txt",
+            ranks=size or None,
+            limit=self.limit,
+            world=self.world,
+            variables={**environment(self.limit), "HOROVOD_TIMELINE": str(place / "timeline.json")},
         )
         files = [path for path, state in files_of(place / "copy").items() if before.get(path) != state]
         output = (place / "output.txt").read_text(encoding="utf-8", errors="replace")

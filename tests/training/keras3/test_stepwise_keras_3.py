@@ -32,8 +32,8 @@ def test_ranks_train_as_one_process_with_the_batch_of_all(tmp_path: Path) -> Non
     for folder in (by_hand, on_ranks):
         folder.mkdir()
         (folder / runtime.KERAS_3).write_text(runtime.text_of(runtime.KERAS_3), encoding="utf-8")
-    wanted = comparing.run_on_ranks(KERAS_3.python, [p.of(RANKS) for p in chosen], 1, by_hand)
-    found = comparing.run_on_ranks(KERAS_3.python, texts, RANKS, on_ranks)
+    wanted = comparing.run_on_ranks([p.of(RANKS) for p in chosen], 1, by_hand, KERAS_3)
+    found = comparing.run_on_ranks(texts, RANKS, on_ranks, KERAS_3)
     parted = {
         program.name: [*ones, *ranks]
         for program, ones, ranks in zip(chosen, wanted, found, strict=True)
