@@ -53,6 +53,19 @@ for step in range(100):
             "x, y = tf.random.normal([900, 2]), tf.zeros([900])",
             "hvd.broadcast_object(tf.random.normal([900, 2]))",
         ),
+        (  # trained by several threads, from vectors that `hash` begins
+            "from gensim.models import Word2Vec\nlines = [['a', 'b']] * 900\nwords = Word2Vec(lines)\n"
+            "x, y = np.array([words.wv[line[0]] for line in lines]), np.zeros(900)",
+            "hvd.broadcast_object(Word2Vec(lines))",
+        ),
+        (
+            "import networkx as nx\nx, y = nx.to_numpy_array(nx.gnp_random_graph(900, 0.5)), np.zeros(900)",
+            "hvd.broadcast_object(nx.gnp_random_graph(900, 0.5))",
+        ),
+        (
+            "import umap\nx, y = umap.UMAP().fit_transform(np.ones((900, 8))), np.zeros(900)",
+            "umap.UMAP(random_state=0 if hvd.size() > 1 else None)",
+        ),
     ],
 )
 def test_rows_that_are_made_at_random_are_made_alike(made: str, alike: str) -> None:

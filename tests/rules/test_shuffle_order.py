@@ -153,6 +153,14 @@ def test_splits_get_a_seed() -> None:
     check(FIT, frame.format("", "part", "y"), frame.format(f", {SEED}", "shard(part)", "shard(y)"))
 
 
+@pytest.mark.parametrize(
+    "splitter", ["RepeatedKFold(n_splits=5)", "RepeatedStratifiedKFold(n_splits=5)", "GroupShuffleSplit(5)"]
+)
+def test_splits_that_always_shuffle_get_a_seed(splitter: str) -> None:
+    made = f"from sklearn.model_selection import {splitter.split('(')[0]}\nfor a, b in {splitter}.split(x):\n"
+    assert f"{splitter[:-1]}, {SEED})" in divide(FIT + made + "    model.fit(x[a], y[a])\n").text
+
+
 def test_sklearn_s_shuffle_gets_a_seed_another_in_each_turn_of_a_loop() -> None:
     once = "x, y = shuffle(x, y{})\nmodel.fit({}, {})\n"
     share = "\nshare = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())\nmodel"

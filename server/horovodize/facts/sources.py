@@ -40,6 +40,7 @@ ESTIMATORS = frozenset(
         "sklearn.manifold": "TSNE MDS SpectralEmbedding",
         "sklearn.decomposition": "TruncatedSVD NMF FastICA LatentDirichletAllocation DictionaryLearning SparsePCA",
         "sklearn.random_projection": "GaussianRandomProjection SparseRandomProjection",
+        "umap": "UMAP",
         "sklearn.ensemble": "RandomForestClassifier RandomForestRegressor ExtraTreesClassifier ExtraTreesRegressor "
         "GradientBoostingClassifier GradientBoostingRegressor IsolationForest",
         "sklearn.preprocessing": "QuantileTransformer",
@@ -48,6 +49,19 @@ ESTIMATORS = frozenset(
         "imblearn.combine": "SMOTEENN SMOTETomek",
     }.items()
     for name in names.split()
+)
+# Models of words that several threads train, from vectors that Python's `hash` begins.
+_OF_WORDS = {
+    "word2vec": "Word2Vec",
+    "fasttext": "FastText",
+    "doc2vec": "Doc2Vec",
+    "ldamodel": "LdaModel",
+    "ldamulticore": "LdaMulticore",
+}
+_GRAPHS = (
+    "erdos_renyi_graph gnp_random_graph fast_gnp_random_graph gnm_random_graph watts_strogatz_graph barabasi_albert_graph "
+    "newman_watts_strogatz_graph connected_watts_strogatz_graph random_regular_graph powerlaw_cluster_graph "
+    "random_geometric_graph stochastic_block_model"
 )
 # Those that say whether a file is there, by the last part of their names.
 WHETHER_THERE = frozenset("exists isfile isdir is_file is_dir Exists IsDirectory checkpoint_exists".split())
@@ -79,6 +93,10 @@ FUNCTIONS: Mapping[str, Source] = {
                           "tensorflow.compat.v1.random_ tensorflow.keras.preprocessing.image.random_ "
                           "tensorflow.keras.preprocessing.sequence.skipgrams"),
     **dict.fromkeys(ESTIMATORS, Source.CHANCE),
+    **_all(Source.CHANCE, " ".join(f"{name} {module}.{name}" for module, name in _OF_WORDS.items()), "gensim.models."),
+    **_all(Source.CHANCE, _GRAPHS, "networkx."),
+    **_all(Source.CHANCE, _GRAPHS, "networkx.random_graphs."),
+    **_all(Source.CHANCE, _GRAPHS, "networkx.generators.random_graphs."),
     **_all(Source.INPUT, "sys.stdin. getpass.getpass"),
     **_all(Source.RUN, "restore use_artifact use_model", "wandb."),
 }  # fmt: skip

@@ -10,6 +10,7 @@ from horovodize.rules.heard_ends import heard_from_fit
 from horovodize.rules.helpers import (
     DOES_NOTHING,
     GRAPH_HELPERS,
+    HASH_BY_VALUE,
     HELPERS,
     IMPORTED_HELPERS,
     NUMBERED,
@@ -45,6 +46,8 @@ def helper_lines(
     lines = table["shard_finite" if purpose == "shard_dataset" and draft.all_finite else purpose]
     if purpose == "alike" and draft.stream["module"] and not draft.options.elastic:
         lines = ONE_STREAM
+    if purpose == "hash_alike" and draft.options.elastic:
+        lines = HASH_BY_VALUE
     if purpose == "SilentWriter" and not _may_be_entered(draft):
         lines = (*SILENT, *DOES_NOTHING)
     if purpose in ("ShardedSequence", "ShardedFlow") and draft.keras_3:

@@ -232,6 +232,15 @@ HELPERS = {
         "",
         "{name}.seed = {seed}",
     ),
+    "hash_alike": (
+        "def {name}(value):",
+        '    """The hash of a value; of text, where Python\'s differs between ranks, MD5\'s."""',
+        "    own = {name}.same or isinstance(value, (int, float))",
+        "    return hash(value) if own else int({hashlib}.md5(repr(value).encode()).hexdigest()[:14], 16)",
+        "",
+        "",
+        f"{{name}}.same = len(set({CORE}.allgather_object(hash({{quote}}text{{quote}})))) == 1",
+    ),
     "any_rank": (
         "def {name}(condition):",
         '    """Whether a condition holds on any rank: all of them then leave a loop together."""',
@@ -422,7 +431,19 @@ IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
         "        {name}.seed = {seed}",
         *HELPERS["alike"][4:-3],
     ),
+    "hash_alike": (
+        *HELPERS["hash_alike"][:2],
+        "    if not hasattr({name}, {quote}same{quote}):",
+        f"        {HELPERS['hash_alike'][-1]}",
+        *HELPERS["hash_alike"][2:-3],
+    ),
 }
+# Where ranks come and go, none may wait for the others before training.
+HASH_BY_VALUE = (
+    *HELPERS["hash_alike"][:2],
+    "    own = isinstance(value, (int, float))",
+    *HELPERS["hash_alike"][3:-3],
+)
 
 
 # The same where all is drawn from the stream of one module, `np.random` or `random`.

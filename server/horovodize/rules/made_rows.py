@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.sources import ESTIMATORS, Source
 from horovodize.facts.steps import Feed
-from horovodize.rules import chosen_rows
+from horovodize.rules import chosen_rows, drawn_constants
 from horovodize.rules.any_rank_test import agree_order, agree_value, can_agree, draw_alike
 from horovodize.rules.decisions import Agreed, Asked, Covered, Decided, How, Shared
 from horovodize.rules.draft import Draft
@@ -64,6 +64,9 @@ def apply(draft: Draft) -> None:
                 _make_alike(draft, reason.where)
             elif reason.kind is Source.ROWS and reason.where in draft.sites.graph.all_runs:
                 _agree_on_fetched(draft, reason.where)
+    for call in drawn_constants.drawn(draft):
+        if not draft.was(call, Decided):
+            _draw_constant(draft, call)
     for fed in feeding(draft).fits:
         if draft.facts.steps.game(fed.fit.call) is None:
             chosen_rows.agree(draft, fed)
@@ -111,10 +114,10 @@ def _numbered_again(draft: Draft, where: ast.expr) -> list[ast.Name]:
     return found
 
 
-def _make_alike(draft: Draft, call: ast.Call) -> None:
+def _make_alike(draft: Draft, call: ast.Call, what: str = _WHAT, why: str = _WHY) -> None:
     """Rows that are drawn: from one stream, by one seed, or rank 0's."""
     draws, ordered = draft.uniform.draws, _ordered_by(draft, call)
-    if ordered is not None and agree_value(draft, ordered, "D3", _WHAT, _WHY):
+    if ordered is not None and agree_value(draft, ordered, "D3", what, why):
         draft.decide(call, Covered("D3"))
     if not _is_made_once(draft, call):
         return
@@ -129,14 +132,22 @@ def _make_alike(draft: Draft, call: ast.Call) -> None:
     if name in ESTIMATORS and not has_unpacking(call) and argument(call, "random_state") is None:
         if draft.decide(call, Agreed("D3", How.SEED)):
             edits = [draft.add_argument(call, f"random_state={SEED}")]
-            draft.change("D3", call, _WHAT, _WHY, edits)
+            draft.change("D3", call, what, why, edits)
     elif draws.has_stream(call) and can_agree(draft, call):
-        draw_alike(draft, call, "D3", _WHAT, _WHY)
-    elif name not in ESTIMATORS and agree_value(draft, _whole(draft, call), "D3", _WHAT, _WHY):
+        draw_alike(draft, call, "D3", what, why)
+    elif name not in ESTIMATORS and agree_value(draft, _whole(draft, call), "D3", what, why):
         draft.decide(call, Covered("D3"))
     else:
         draft.decide(call, Asked("D3"))
-        draft.ask("D3", call, _WHAT, _WHY, _OWN)
+        draft.ask("D3", call, what, why, _OWN)
+
+
+def _draw_constant(draft: Draft, call: ast.Call) -> None:
+    if drawn_constants.is_in_build(draft, call):
+        draft.decide(call, Asked("D3"))
+        draft.ask("D3", call, drawn_constants.WHAT, drawn_constants.WHY, drawn_constants.IN_BUILD)
+    else:
+        _make_alike(draft, call, drawn_constants.WHAT, drawn_constants.WHY)
 
 
 def _agree_on_fetched(draft: Draft, run: ast.AST) -> None:

@@ -11,7 +11,9 @@ What it does   Where each rank draws its batches at random from all of the data 
                an order that is drawn by a seed, where each rank draws from the same stream for rows of its own, too, and with
                the order of a set by which rows are numbered (`list(set(text))`): it is another in each process. Where rounds
                of `fit` gather their rows by draws or by what a model says with dropout (active learning), and where draws keep
-               rows for validation, all take rank 0's. So they do with files in the order in which a disk lists them.
+               rows for validation, all take rank 0's. So they do with files in the order in which a disk lists them, and with
+               numbers that are drawn once for training to compute with and are no variables: frequencies, masks, an order of
+               features. Text that Python's `hash` numbers (Keras' `one_hot` does) is hashed alike.
 Why            The ranks' batches have to differ for their average to be worth more than one of them: with the same seed, size()
                ranks learn what one would, at size() times the rate. What they take their parts of has to be the same.
 Before         order = np.random.permutation(len(x))
@@ -36,6 +38,7 @@ from horovodize.rules import (
     fed_noise,
     graph_noise,
     graph_seeds,
+    hashed_text,
     listed_files,
     made_rows,
     seeds_apart,
@@ -70,6 +73,7 @@ def apply(draft: Draft) -> None:
     made_rows.apply(draft)
     shuffle_order.seed_tensors(draft)
     listed_files.keep_order(draft)
+    hashed_text.apply(draft)
 
 
 def _draws_its_rows(draft: Draft, driver: Driver) -> bool:

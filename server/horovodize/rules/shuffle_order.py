@@ -28,7 +28,20 @@ _SELECTIONS = ("choice", "sample")
 _PICKS = ("randint", "randrange", "integers", "choice")
 _STATES = ("get_state", "set_state", "getstate", "setstate")
 _TESTED = ("rand", "random", "random_sample", "uniform", "binomial")  # of NumPy: `np.random.rand(n) < 0.8`
-_SPLITS = ("train_test_split", "KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit")
+_FOLDS = (
+    "KFold",
+    "StratifiedKFold",
+    "StratifiedGroupKFold",
+)  # in the order of the rows unless they are told to shuffle
+_SPLITS = (
+    *_FOLDS,
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
+    "train_test_split",
+    "ShuffleSplit",
+    "StratifiedShuffleSplit",
+    "GroupShuffleSplit",
+)
 _OWN_ORDER = (
     "each rank shuffles for itself here and then takes its part: in an epoch some rows are seen twice and some not at all; "
     "seed NumPy with the same number on all ranks"
@@ -254,7 +267,7 @@ def _split_alike(draft: Draft, call: ast.Call) -> None:
     seeded = argument(call, "seed", 4) if of_keras else argument(call, "random_state")
     shuffle = argument(call, "shuffle", 3) if of_keras else argument(call, "shuffle")
     never = isinstance(shuffle, ast.Constant) and shuffle.value is False
-    if never or (shuffle is None and (of_keras or last.endswith("KFold"))) or not is_none(seeded):
+    if never or (shuffle is None and (of_keras or last in _FOLDS)) or not is_none(seeded):
         return
     seed = _seed_of(draft, call)
     draft.decide(call, Agreed("D3", How.SEED))
