@@ -157,7 +157,7 @@ def test_splits_get_a_seed() -> None:
     "splitter", ["RepeatedKFold(n_splits=5)", "RepeatedStratifiedKFold(n_splits=5)", "GroupShuffleSplit(5)"]
 )
 def test_splits_that_always_shuffle_get_a_seed(splitter: str) -> None:
-    made = f"from sklearn.model_selection import {splitter.split('(')[0]}\nfor a, b in {splitter}.split(x):\n"
+    made = f"from sklearn.model_selection import {splitter.partition('(')[0]}\nfor a, b in {splitter}.split(x):\n"
     assert f"{splitter[:-1]}, {SEED})" in divide(FIT + made + "    model.fit(x[a], y[a])\n").text
 
 
