@@ -8,7 +8,8 @@ runs = 2                        trained this often in one directory, each run go
 [larger]                        I10: the original made into one process with the batch and rate of `ranks[0]` ranks
 replace = [["old", "new"], …]   applied to its text, each once
 blocks = [["old", "new"], …]    further, for data that is dealt out in blocks rather than in turns
-tolerance = 1e-4                how far from it the ranks may end"""
+tolerance = 1e-4                how far from it the ranks may end
+own_seeds = true                ranks of different seeds end there, too: what they draw is the same on all"""
 
 from __future__ import annotations
 

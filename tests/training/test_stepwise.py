@@ -13,9 +13,10 @@ from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
 from tests.stepwise import comparing, deciding, fits, programs, sessions
+from tests.training.chosen import ALL
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1200)]
-NUMBER = 45  # of 3,278, and of 384 sessions, for each number of ranks
+NUMBER = 45 if ALL else 25  # of 3,278, and of 384 sessions, for each number of ranks
 
 
 @pytest.mark.parametrize("kind", [programs, sessions], ids=["tapes", "sessions"])

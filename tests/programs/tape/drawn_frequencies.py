@@ -17,24 +17,14 @@ class Frequencies(tf.keras.layers.Layer):
 
     def call(self, points):
         angles = tf.matmul(points, self.drawn)
-        return tf.concat([tf.sin(angles), tf.cos(angles)], axis=-1)
-
-
-class Wave(tf.keras.Model):
-    def __init__(self):
-        super().__init__()
-        self.features = Frequencies(12)
-        self.out = tf.keras.layers.Dense(1)
-
-    def call(self, points):
-        return self.out(tf.concat([self.features(points), mixed(points)], axis=-1))
+        return tf.concat([tf.sin(angles), tf.cos(angles), mixed(points)], axis=-1)
 
 
 def mixed(points):
     return tf.tanh(points @ MIXTURE)
 
 
-model = Wave()
+model = tf.keras.Sequential([tf.keras.Input((2,)), Frequencies(12), tf.keras.layers.Dense(1)])
 optimizer = tf.keras.optimizers.SGD(0.02)
 for epoch in range(4):
     for points, heights in rows:

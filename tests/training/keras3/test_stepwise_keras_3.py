@@ -13,10 +13,11 @@ from horovodize.plan import Plan
 from horovodize.source import Document
 from horovodize.summary import summarize
 from tests.stepwise import comparing, keras_3
+from tests.training.chosen import ALL
 from tests.training.running import KERAS_3
 
 pytestmark = [pytest.mark.keras3, pytest.mark.timeout(900)]
-NUMBER = 30  # of 4,410
+NUMBER = 30 if ALL else 20  # of 4,410
 RANKS = 2
 
 
