@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.own_layers import methods_called
-from horovodize.facts.sources import Source
+from horovodize.facts.sources import FUNCTIONS as LIBRARY
+from horovodize.facts.sources import PREFIXES, Source
+from horovodize.rules.decisions import Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.layer_state import run_by_steps
 from horovodize.source.nodes import children, walk
+from horovodize.summary.module import Module
+from horovodize.summary.random_generators import makers
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _FAR = 20_000  # nodes that training computes by
@@ -44,12 +48,20 @@ IN_BUILD = (
 )
 
 
-def drawn(draft: Draft) -> list[ast.Call]:
-    """The draws that give ranks different numbers to compute with, those in each step among them."""
-    if not any(draft.uniform.draws.draws(c) for c in draft.syntax.calls):
-        return []
-    found = _Computing(draft).draws()
-    return [c for c in dict.fromkeys(found) if _differs(draft, c)]
+def drawn(draft: Draft, is_made_once: Callable[[ast.Call], bool]) -> list[ast.Call]:
+    """The draws, before training or where Keras builds a layer, that give ranks different numbers to compute with."""
+    open_ = {
+        c
+        for c in draft.module.calls_which(_may_draw)
+        if not draft.was(c, Decided) and (is_in_build(draft, c) or is_made_once(c)) and _differs(draft, c)
+    }
+    return [c for c in dict.fromkeys(_Computing(draft).draws()) if c in open_] if open_ else []
+
+
+def _may_draw(module: Module, call: ast.Call) -> bool:
+    name = module.names.of(call.func) or ""
+    of_library = LIBRARY.get(name) or next((s for p, s in PREFIXES if name.startswith(p)), None)
+    return of_library is Source.CHANCE or bool(makers(module, call))
 
 
 def is_in_build(draft: Draft, call: ast.Call) -> bool:

@@ -34,13 +34,11 @@ def apply(draft: Draft) -> None:
             _change(draft, call, [draft.add_argument(call, f"hash_function={_helper(draft)}")])
         elif isinstance(by, ast.Name) and by.id == "hash":
             _change(draft, call, [Edit(draft.module.span(by), _helper(draft))])
-    for call in draft.syntax.calls:
-        if (
-            isinstance(call.func, ast.Name)
-            and call.func.id == "hash"
-            and _hashes_text(draft, call, call.func)
-        ):
-            _change(draft, call, [Edit(draft.module.span(call.func), _helper(draft))])
+    for func in draft.module.loads.get("hash"):
+        call = draft.syntax.parent[func]
+        if isinstance(func, ast.Name) and isinstance(call, ast.Call) and call.func is func:
+            if _hashes_text(draft, call, func):
+                _change(draft, call, [Edit(draft.module.span(func), _helper(draft))])
 
 
 def _helper(draft: Draft) -> str:

@@ -64,9 +64,8 @@ def apply(draft: Draft) -> None:
                 _make_alike(draft, reason.where)
             elif reason.kind is Source.ROWS and reason.where in draft.sites.graph.all_runs:
                 _agree_on_fetched(draft, reason.where)
-    for call in drawn_constants.drawn(draft):
-        if not draft.was(call, Decided):
-            _draw_constant(draft, call)
+    for call in drawn_constants.drawn(draft, lambda c: _is_made_once(draft, c)):
+        _draw_constant(draft, call)
     for fed in feeding(draft).fits:
         if draft.facts.steps.game(fed.fit.call) is None:
             chosen_rows.agree(draft, fed)
