@@ -35,10 +35,10 @@ def apply(draft: Draft) -> None:
         elif isinstance(by, ast.Name) and by.id == "hash":
             _change(draft, call, [Edit(draft.module.span(by), _helper(draft))])
     for func in draft.module.loads.get("hash"):
-        call = draft.syntax.parent[func]
-        if isinstance(func, ast.Name) and isinstance(call, ast.Call) and call.func is func:
-            if _hashes_text(draft, call, func):
-                _change(draft, call, [Edit(draft.module.span(func), _helper(draft))])
+        around = draft.syntax.parent[func]
+        if isinstance(func, ast.Name) and isinstance(around, ast.Call) and around.func is func:
+            if _hashes_text(draft, around, func):
+                _change(draft, around, [Edit(draft.module.span(func), _helper(draft))])
 
 
 def _helper(draft: Draft) -> str:
