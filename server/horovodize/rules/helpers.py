@@ -431,11 +431,10 @@ IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
         "        {name}.seed = {seed}",
         *HELPERS["alike"][4:-3],
     ),
-    "hash_alike": (
+    "hash_alike": (  # where it is called first, maybe by one rank alone, ranks can't wait for each other
         *HELPERS["hash_alike"][:2],
-        "    if not hasattr({name}, {quote}same{quote}):",
-        f"        {HELPERS['hash_alike'][-1]}",
-        *HELPERS["hash_alike"][2:-3],
+        f"    own = {SIZE} == 1 or isinstance(value, (int, float))",
+        *HELPERS["hash_alike"][3:-3],
     ),
 }
 # Where ranks come and go, none may wait for the others before training.
