@@ -4,7 +4,7 @@
     bucket = hash(word) % 1000
 
 Ranks that number the same words differently train a row of an embedding for different words, and average that. They hash by a
-helper: by Python's `hash` where that is the same on all (one process, PYTHONHASHSEED), else by MD5."""
+helper: one process alone by Python's `hash`, several by MD5. No rank waits for others there: one alone may hash."""
 
 from __future__ import annotations
 

@@ -235,11 +235,8 @@ HELPERS = {
     "hash_alike": (
         "def {name}(value):",
         '    """The hash of a value; of text, where Python\'s differs between ranks, MD5\'s."""',
-        "    own = {name}.same or isinstance(value, (int, float))",
+        f"    own = {SIZE} == 1 or isinstance(value, (int, float))",
         "    return hash(value) if own else int({hashlib}.md5(repr(value).encode()).hexdigest()[:14], 16)",
-        "",
-        "",
-        f"{{name}}.same = len(set({CORE}.allgather_object(hash({{quote}}text{{quote}})))) == 1",
     ),
     "any_rank": (
         "def {name}(condition):",
@@ -431,17 +428,12 @@ IMPORTED_HELPERS: dict[str, tuple[str, ...]] = {
         "        {name}.seed = {seed}",
         *HELPERS["alike"][4:-3],
     ),
-    "hash_alike": (  # where it is called first, maybe by one rank alone, ranks can't wait for each other
-        *HELPERS["hash_alike"][:2],
-        f"    own = {SIZE} == 1 or isinstance(value, (int, float))",
-        *HELPERS["hash_alike"][3:-3],
-    ),
 }
-# Where ranks come and go, none may wait for the others before training.
+# Where ranks come and go, their number says nothing of what was hashed before.
 HASH_BY_VALUE = (
     *HELPERS["hash_alike"][:2],
     "    own = isinstance(value, (int, float))",
-    *HELPERS["hash_alike"][3:-3],
+    HELPERS["hash_alike"][3],
 )
 
 
