@@ -43,6 +43,18 @@ class Encoding(tf.keras.layers.Layer):
         return rows * self.m
 model = tf.keras.Sequential([Encoding(), tf.keras.layers.Dense(1)])
 """
+HOLDER = """\
+class Sines:
+    def __init__(self):
+        {made}
+
+    def transform(self, v):
+        return tf.sin(v @ self.w)
+"""
+DRAWN = HOLDER.format(made="self.w = tf.Variable(tf.random.normal((4, 4)))")
+BEGUN = HOLDER.format(
+    made="begun = tf.keras.initializers.HeNormal()\n        self.w = tf.Variable(begun((4, 4)))"
+)
 GRAPH = """\
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -157,4 +169,72 @@ def test_a_constant_of_a_graph_is_drawn_alike(made: str, used: str) -> None:
 
 def test_an_operation_of_a_graph_draws_in_each_step() -> None:
     plan = plan_of(GRAPH.format(made="B = tf.random_normal([4, 4])", used="tf.matmul(X, B)"))
+    assert "D3" not in {change.rule for change in plan.changes}
+
+
+@pytest.mark.parametrize("trained", [TAPE, FIT], ids=["tape", "fit"])
+@pytest.mark.parametrize(
+    ("model", "alike"),
+    [
+        (
+            net(used="rows @ B", beside="B = tf.Variable(tf.random.normal((4, 4)))"),
+            "B = tf.Variable(hvd.broadcast_object(tf.random.normal((4, 4))))",
+        ),
+        (
+            net("self.sines = Sines()", "self.sines.transform(rows)", DRAWN),
+            "self.w = tf.Variable(hvd.broadcast_object(tf.random.normal((4, 4))))",
+        ),
+        (
+            net("self.sines = Sines()", "self.sines.transform(rows)", BEGUN),
+            "self.w = tf.Variable(hvd.broadcast_object(begun((4, 4))))",
+        ),
+        (
+            "B = tf.Variable(initial_value=tf.random_normal_initializer()((4, 4)), trainable=False)\n"
+            "model = tf.keras.Sequential([tf.keras.layers.Lambda(lambda t: t @ B), tf.keras.layers.Dense(1)])\n",
+            "B = tf.Variable(initial_value=hvd.broadcast_object(tf.random_normal_initializer()((4, 4))), trainable=False)",
+        ),
+        (
+            net("self.m = tf.initializers.RandomUniform()((4,))", "rows * self.m"),
+            "hvd.broadcast_object(tf.initializers.RandomUniform()((4,)))",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_variable_begins_with_that_no_model_has_is_drawn_alike(
+    model: str, alike: str, trained: str
+) -> None:
+    plan = plan_of(HEAD + model + trained)
+    assert alike in plan.text
+    assert not plan.to_confirm
+
+
+@pytest.mark.parametrize("trained", [TAPE, FIT], ids=["tape", "fit"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        net(used="rows @ self.given", given="tf.Variable(tf.random.normal((4, 4)))"),  # the model's own
+        net(
+            "self.sines = Sines()",
+            "self.sines.transform(rows)",
+            DRAWN.replace("Sines:", "Sines(tf.Module):"),
+        ),
+        net(
+            "self.pairs = []\n        for _ in range(2):\n            w = tf.Variable(tf.random.normal((4, 4)))\n"
+            "            self.pairs.append((w, w))",
+            "rows @ self.pairs[0][0]",
+        ),
+        net(used="rows @ B", beside="B = tf.Variable(tf.zeros((4, 4)))"),
+        net(
+            used="rows @ B", beside="B = tf.Variable(tf.keras.initializers.HeNormal(seed=3)((4, 4)))"
+        ),  # one seed
+        "tf.random.set_seed(3)\n" + net(used="rows @ B", beside="B = tf.Variable(tf.random.normal((4, 4)))"),
+        net("self.m = tf.zeros_initializer()((4,))", "rows + self.m"),
+    ],
+)
+def test_what_the_variables_of_a_model_begin_with_is_drawn_as_before(model: str, trained: str) -> None:
+    assert "D3" not in {change.rule for change in plan_of(HEAD + model + trained).changes}
+
+
+def test_a_variable_that_a_step_trains_beside_the_model_is_drawn_as_before() -> None:
+    text = HEAD + net(used="rows @ B", beside="B = tf.Variable(tf.random.normal((4, 4)))") + TAPE
+    plan = plan_of(text.replace("model.trainable_variables", "model.trainable_variables + [B]"))
     assert "D3" not in {change.rule for change in plan.changes}

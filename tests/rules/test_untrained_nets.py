@@ -53,3 +53,14 @@ def test_random_features_are_asked_about(layer: str) -> None:
 def test_a_built_network_gets_rank_0s_weights() -> None:
     made = "prepare = keras.Sequential([layers.Input((4,)), layers.Dense(8)])\nx = prepare.predict(words)\n"
     assert said_of_untrained(HEAD + made + TAIL) == ["sure"]
+
+
+@pytest.mark.parametrize(("weights", "said"), [("None", ["sure"]), ('"imagenet"', [])])
+def test_a_loss_that_looks_through_a_network_without_pretrained_weights(
+    weights: str, said: list[str]
+) -> None:
+    looks = (
+        f"vgg = keras.applications.VGG16(include_top=False, weights={weights}, input_shape=(32, 32, 3))\n"
+        "def own(y, p):\n    return tf.reduce_mean(tf.square(vgg(y) - vgg(p)))\nx = words\n"
+    )
+    assert said_of_untrained(HEAD + looks + TAIL.replace('"mse"', "own")) == said

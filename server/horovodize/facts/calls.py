@@ -74,6 +74,8 @@ class Calls:
             step.varies(Source.ROWS, call)
         elif (name := self.names.of(call.func)) is not None:
             self._named(step, call, name, item)
+        elif self.draws.draws_own_weights(call):
+            step.varies(Source.CHANCE, call)
         elif isinstance(call.func, ast.Name):
             self._by_name(step, call, call.func, item)
         elif isinstance(call.func, ast.Attribute):

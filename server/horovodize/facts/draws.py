@@ -19,7 +19,7 @@ from horovodize.facts.sources import (
     Source,
 )
 from horovodize.source.nodes import walk
-from horovodize.summary.random_generators import MAKERS, makers
+from horovodize.summary.random_generators import MAKERS, initializers, makers
 from horovodize.summary.syntax import argument, arguments, is_main_guard, position, says_none
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _ONE_BEFORE_SIZE = {"choice", "poisson", "exponential", "geometric", "chisquare"
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 _PLAIN = ("numpy.", "random.", "tensorflow.random.", "tensorflow.compat.v1.set_random_seed", "os.", "glob.")
 
+_WEIGHTS = "tensorflow.random."  # what seeds first weights
+
 
 class Draws:
     """The random draws of one module."""
@@ -72,8 +74,13 @@ class Draws:
         return any(s is Source.CHANCE and name.startswith(p) for p, s in PREFIXES)
 
     def draws(self, call: ast.Call) -> bool:
-        """Whether a call draws at random: a library's function, or a method of a generator."""
-        return self.is_drawn(self.module.names.of(call.func) or "") or self.maker(call) is not None
+        """Whether a call draws at random: a library's function, a method of a generator, or what draws first weights."""
+        of_library = self.is_drawn(self.module.names.of(call.func) or "")
+        return of_library or self.maker(call) is not None or bool(initializers(self.module, call))
+
+    def draws_own_weights(self, call: ast.Call) -> bool:
+        """Whether a call draws first weights, `tf.keras.initializers.HeNormal()([4, 16])`, that no seed fixes."""
+        return any(not self.is_fixed(made, _WEIGHTS) for made in initializers(self.module, call))
 
     def maker(self, call: ast.Call) -> ast.Call | None:
         """The call that made the generator whose method draws here: `np.random.default_rng()`."""

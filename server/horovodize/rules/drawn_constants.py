@@ -22,14 +22,16 @@ from horovodize.facts.sources import PREFIXES, Source
 from horovodize.rules.decisions import Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.layer_state import run_by_steps
+from horovodize.rules.unsent_variables import UnsentVariables
 from horovodize.source.nodes import children, walk
 from horovodize.summary.module import Module
-from horovodize.summary.random_generators import makers
+from horovodize.summary.random_generators import initializers, makers
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _FAR = 20_000  # nodes that training computes by
 # What a variable begins with, and where rows come from.
 _WEIGHTS = ("Variable", "get_variable", "add_weight", "assign", "set_weights")
+_CALLED = ("call", "__call__")
 _ADDING = ("append", "extend", "insert")
 _BESIDE = ("weights", "seed", "name", "training", "trainable")
 _LAYERS = (
@@ -61,7 +63,7 @@ def drawn(draft: Draft, is_made_once: Callable[[ast.Call], bool]) -> list[ast.Ca
 def _may_draw(module: Module, call: ast.Call) -> bool:
     name = module.names.of(call.func) or ""
     of_library = LIBRARY.get(name) or next((s for p, s in PREFIXES if name.startswith(p)), None)
-    return of_library is Source.CHANCE or bool(makers(module, call))
+    return of_library is Source.CHANCE or bool(makers(module, call) or initializers(module, call))
 
 
 def is_in_build(draft: Draft, call: ast.Call) -> bool:
@@ -89,6 +91,7 @@ class _Computing:
         self.losses = list(_losses(draft))
         called = [f for loss in self.losses for f in methods_called(draft.module, loss)]
         self.functions = dict.fromkeys([*called, *itertools.chain.from_iterable(run_by_steps(draft))])
+        self.unsent = UnsentVariables(draft, self.losses)
         self._seen = set[ast.AST]()
 
     def draws(self) -> Iterator[ast.Call]:
@@ -124,6 +127,7 @@ class _Computing:
         for b in draft.values.bindings(n):
             if b.kind != "parameter":
                 yield from [b.value] if b.value is not None else []
+                yield from self.unsent.first_values(n, b.value)
             elif draft.syntax.function(n) not in self.functions:
                 yield from draft.values.passed(b)
         held = n.id if isinstance(n, ast.Name) else n.attr
@@ -137,6 +141,8 @@ class _Computing:
         name, last = names.of(call.func) or "", names.last(call.func)
         if isinstance(callee, CALLABLES):
             yield from self.draft.values.returned(callee)
+        elif isinstance(callee, ast.ClassDef):
+            yield from (s for s in callee.body if isinstance(s, FUNCTIONS) and s.name in _CALLED)
         elif last in _WEIGHTS or "initializer" in last or name.startswith(_ROWS):
             return
         elif name.startswith(_LAYERS) and name != _LAMBDA:

@@ -12,8 +12,6 @@ from horovodize.summary.syntax import argument, arguments
 
 _SETS = ("set_weights", "assign", "assign_add", "assign_sub")
 _SET_VALUE = "tensorflow.keras.backend.set_value"
-_INITIALIZERS = "tensorflow.keras.initializers."
-_STEADY = ("zeros", "ones", "constant", "identity")
 _OF_MODELS = {"model", "layers", "weights", "trainable_weights", "trainable_variables", "variables"}
 _BEFORE = ("on_train_begin", "on_test_begin", "on_predict_begin")  # rank 0's weights are sent after these
 _WHAT = "Send rank 0's weights after new ones are drawn"
@@ -60,18 +58,8 @@ def _draws(draft: Draft, home: ast.AST, n: ast.AST) -> bool:
     maker = draws.maker(n)
     if maker is not None:
         return not draws.gives_seed(maker)
-    return _is_initializer(draft, n.func)
-
-
-def _is_initializer(draft: Draft, func: ast.expr) -> bool:
-    """Whether a function is what gives a layer its first weights: `layer.kernel_initializer`, `GlorotUniform()`."""
-    made = [c for c in draft.values.calls(func) if (draft.names.of(c.func) or "").startswith(_INITIALIZERS)]
-    if made:
-        return any(
-            not draft.names.last(c.func).lower().startswith(_STEADY) and argument(c, "seed") is None
-            for c in made
-        )
-    return isinstance(func, ast.Attribute) and func.attr.endswith("kernel_initializer")
+    of_layer = isinstance(n.func, ast.Attribute) and n.func.attr.endswith("kernel_initializer")
+    return draws.draws_own_weights(n) or of_layer and not draws.draws(n)
 
 
 def _is_called_by(draft: Draft, home: ast.AST, n: ast.Call) -> bool:

@@ -64,7 +64,7 @@ def apply(draft: Draft) -> None:
                 _make_alike(draft, reason.where)
             elif reason.kind is Source.ROWS and reason.where in draft.sites.graph.all_runs:
                 _agree_on_fetched(draft, reason.where)
-    for call in drawn_constants.drawn(draft, lambda c: _is_made_once(draft, c)):
+    for call in drawn_constants.drawn(draft, lambda c: _is_before_training(draft, c)):
         _draw_constant(draft, call)
     for fed in feeding(draft).fits:
         if draft.facts.steps.game(fed.fit.call) is None:
@@ -113,13 +113,17 @@ def _numbered_again(draft: Draft, where: ast.expr) -> list[ast.Name]:
     return found
 
 
-def _make_alike(draft: Draft, call: ast.Call, what: str = _WHAT, why: str = _WHY) -> None:
+def _make_alike(draft: Draft, call: ast.Call) -> None:
     """Rows that are drawn: from one stream, by one seed, or rank 0's."""
-    draws, ordered = draft.uniform.draws, _ordered_by(draft, call)
-    if ordered is not None and agree_value(draft, ordered, "D3", what, why):
+    ordered = _ordered_by(draft, call)
+    if ordered is not None and agree_value(draft, ordered, "D3", _WHAT, _WHY):
         draft.decide(call, Covered("D3"))
-    if not _is_made_once(draft, call):
-        return
+    if _is_made_once(draft, call):
+        _draw_once(draft, call, _WHAT, _WHY)
+
+
+def _draw_once(draft: Draft, call: ast.Call, what: str, why: str) -> None:
+    """What is drawn before training."""
     if draft.facts.steps.shaped_by_rows(call) and not _go_around(draft):
         return  # noise, for each row by itself: a rank's part of the rows has as much of it
     name = draft.names.of(call.func) or ""
@@ -132,7 +136,7 @@ def _make_alike(draft: Draft, call: ast.Call, what: str = _WHAT, why: str = _WHY
         if draft.decide(call, Agreed("D3", How.SEED)):
             edits = [draft.add_argument(call, f"random_state={SEED}")]
             draft.change("D3", call, what, why, edits)
-    elif draws.has_stream(call) and can_agree(draft, call):
+    elif draft.uniform.draws.has_stream(call) and can_agree(draft, call):
         draw_alike(draft, call, "D3", what, why)
     elif name not in ESTIMATORS and agree_value(draft, _whole(draft, call), "D3", what, why):
         draft.decide(call, Covered("D3"))
@@ -146,7 +150,7 @@ def _draw_constant(draft: Draft, call: ast.Call) -> None:
         draft.decide(call, Asked("D3"))
         draft.ask("D3", call, drawn_constants.WHAT, drawn_constants.WHY, drawn_constants.IN_BUILD)
     else:
-        _make_alike(draft, call, drawn_constants.WHAT, drawn_constants.WHY)
+        _draw_once(draft, call, drawn_constants.WHAT, drawn_constants.WHY)
 
 
 def _agree_on_fetched(draft: Draft, run: ast.AST) -> None:
@@ -189,6 +193,8 @@ def _whole(draft: Draft, call: ast.Call) -> ast.expr:
     """What is drawn as a whole: of a draw for each of many rows, the call of the function that makes them all; not of one that
     trains, too, nor of one that makes operations of a graph of them, which no rank can send."""
     training: set[ast.AST] = {f.call for f in draft.sites.fits} | {d.loop for d in feeding(draft).drivers}
+    if _is_of_weights(draft, call):
+        return call  # what holds the variable can't be sent
     for way in draft.drive.ways(call):
         for i, frame in enumerate(way):
             if isinstance(frame.node, ast.expr) and not any(outer.loops for outer in way[i:]):
@@ -299,10 +305,21 @@ def _held(draft: Draft, e: ast.expr) -> Iterator[ast.AST]:
 
 def _is_made_once(draft: Draft, call: ast.Call) -> bool:
     """Whether a draw comes before training, rather than in it, in what feeds it, or in what makes weights."""
+    return not _is_of_weights(draft, call) and _is_before_training(draft, call)
+
+
+def _is_of_weights(draft: Draft, call: ast.Call) -> bool:
+    return any(
+        isinstance(a, ast.Call) and a is not call and draft.names.last(a.func) in _WEIGHTS
+        for a in draft.syntax.ancestors(call)
+    )
+
+
+def _is_before_training(draft: Draft, call: ast.Call) -> bool:
     training = {driver.loop for driver in feeding(draft).drivers}
     ways = (way for fit in draft.sites.fits for way in draft.drive.ways(fit.call))
     training |= {loop for way in ways for frame in way for loop in frame.loops}
-    if draft.drive.in_traced(call) or _is_of_weights(draft, call):
+    if draft.drive.in_traced(call) or any(isinstance(a, ast.Lambda) for a in draft.syntax.ancestors(call)):
         return False
     for way in draft.drive.ways(call):
         if way[-1].function is not None or training & {loop for frame in way for loop in frame.loops}:
@@ -310,13 +327,6 @@ def _is_made_once(draft: Draft, call: ast.Call) -> bool:
         if any(frame.function is not None and _generates(draft, frame.function) for frame in way):
             return False
     return True
-
-
-def _is_of_weights(draft: Draft, call: ast.Call) -> bool:
-    return any(
-        isinstance(a, ast.Call) and a is not call and draft.names.last(a.func) in _WEIGHTS
-        for a in draft.syntax.ancestors(call)
-    ) or any(isinstance(a, ast.Lambda) for a in draft.syntax.ancestors(call))
 
 
 def _generates(draft: Draft, function: ast.AST) -> bool:

@@ -22,7 +22,7 @@ from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import is_one_variable
 from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, says_none
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")
 # Methods that set parts of a variable, and those that change what is there.
@@ -38,7 +38,7 @@ MOVES = (
     "scatter_nd_sub",
 )
 _LAYER = "tensorflow.keras.layers.Layer"
-_HOLDERS = {_LAYER, "tensorflow.keras.Model", "tensorflow.Module"}
+HOLDERS = {_LAYER, "tensorflow.keras.Model", "tensorflow.Module"}
 _NEW_WEIGHTS = {"tensorflow.keras.models.clone_model", "tensorflow.keras.models.model_from_json"}
 # Layers without random weights. Some hold the state of random numbers, which must not become the same on all ranks; others
 # what `adapt` learnt, from data that are whole on each rank there.
@@ -348,7 +348,9 @@ def _makes_weights(module: Module, call: ast.Call) -> bool:
     names = module.values.made_by(call)
     if names & _NEW_WEIGHTS:
         return True
-    if not names & _HOLDERS or any("keras.metrics." in name or "keras.losses." in name for name in names):
+    if ".applications." in (module.names.of(call.func) or ""):
+        return says_none(argument(call, "weights"))  # else those of a file
+    if not names & HOLDERS or any("keras.metrics." in name or "keras.losses." in name for name in names):
         return False
     name = module.names.of(call.func) or ""
     layers = argument(call, "layers", 0) if name.endswith(".Sequential") else None

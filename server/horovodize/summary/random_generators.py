@@ -16,6 +16,8 @@ MAKERS = (
     "tensorflow.random.Generator.from_non_deterministic_state",
     "random.SystemRandom",
 )
+# What the names of those have in them that draw a layer's first weights at random.
+_RANDOM = ("normal", "uniform", "orthogonal", "variancescaling", "xavier")
 
 
 def makers(module: Module, call: ast.Call) -> list[ast.Call]:
@@ -24,3 +26,20 @@ def makers(module: Module, call: ast.Call) -> list[ast.Call]:
     if not isinstance(call.func, ast.Attribute) or module.names.of(call.func) is not None:
         return []
     return [made for made in module.values.calls(call.func.value) if module.names.of(made.func) in MAKERS]
+
+
+def initializers(module: Module, call: ast.Call) -> list[ast.Call]:
+    """The calls that make what draws first weights, where a call asks it for some: `he_normal()` of `init([4, 9])`."""
+    if module.names.of(call.func) is not None or not isinstance(
+        call.func, (ast.Name, ast.Attribute, ast.Call)
+    ):
+        return []
+    return [
+        made for made in module.values.calls(call.func) if _draws_weights(module.names.of(made.func) or "")
+    ]
+
+
+def _draws_weights(name: str) -> bool:
+    of_keras = name.startswith(("tensorflow.keras.initializers.", "tensorflow.initializers."))
+    last = name.rpartition(".")[2].lower().replace("_", "")
+    return (of_keras or last.endswith("initializer")) and any(word in last for word in _RANDOM)

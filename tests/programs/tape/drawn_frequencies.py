@@ -1,5 +1,5 @@
 """Learns a wave from features that are drawn once: frequencies that a layer of its own holds, and a mixture that a function of
-the file adds. Neither is a variable."""
+the file adds, no variables; and a variable of the file, which is none of the model's."""
 import numpy as np
 import tensorflow as tf
 
@@ -7,6 +7,7 @@ data = np.random.RandomState(3)
 x = data.uniform(-1, 1, (192, 2)).astype("float32")
 y = np.sin(3 * x[:, :1] + x[:, 1:2]).astype("float32")
 rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+PHASES = tf.Variable(tf.keras.initializers.RandomUniform(0, 3)((1, 12)), trainable=False)
 MIXTURE = np.random.normal(size=(2, 3)).astype("float32")
 
 
@@ -16,7 +17,7 @@ class Frequencies(tf.keras.layers.Layer):
         self.drawn = scale * tf.random.normal((2, count))
 
     def call(self, points):
-        angles = tf.matmul(points, self.drawn)
+        angles = tf.matmul(points, self.drawn) + PHASES
         return tf.concat([tf.sin(angles), tf.cos(angles), mixed(points)], axis=-1)
 
 
