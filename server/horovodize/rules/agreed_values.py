@@ -29,6 +29,7 @@ from horovodize.rules.deciding_values import layer_values, numbers, optimizers, 
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import Draft
 from horovodize.rules.optimizers import agree_on_choices
+from horovodize.rules.read_back import written_first
 from horovodize.rules.varying_parts import behind_range, varying_parts
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
@@ -144,7 +145,8 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
     found = [r for r in uniform.number_reasons(loop.iter) if not draft.was(r.where, Agreed)]
     e = draft.facts.feeding.iterable(loop)
     if e is None or not draft.facts.feeding.kinds.is_range(e):
-        used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
+        known = written_first(draft) if found else ()
+        used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED and r.where not in known]
         if used and all(_lists_files(draft, r) for r in used):
             draft.ask(draft.loop_rule, loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
         elif not used or _agree_on_counts(draft, loop.iter, used):
@@ -153,7 +155,7 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
             draft.ask(draft.loop_rule, loop.iter, _SAME_FILES, _WHY_STEPS, _KEPT)
         else:
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
-        found = [r for r in found if isinstance(r, Varies) and r not in used]
+        found = [r for r in found if isinstance(r, Varies) and r.where not in known and r not in used]
     else:
         _take_measured(draft, loop.iter)
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)

@@ -11,11 +11,12 @@ import ast
 
 from horovodize.rules import counted, temporary
 from horovodize.rules.draft import Draft
-from horovodize.rules.guards import Guarded, Guards, barrier, from_root
+from horovodize.rules.guards import Guarded, Guards, barrier, from_root, outputs_of
 from horovodize.rules.keras_callbacks import on_root as on_rank_0
 from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 from horovodize.summary.files import Access, Files, ReadBack
+from horovodize.summary.once import once
 from horovodize.summary.outputs import Outputs
 from horovodize.summary.syntax import argument, position
 
@@ -73,6 +74,14 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         before.append(place)
         lines = _wait(draft, place)
         draft.change("C6", place, "Wait for rank 0's file", _WHY, [draft.before(line, lines)])
+
+
+@once
+def written_first(draft: Draft) -> set[ast.AST]:
+    """What reads a file that the program has written by then, in this run or one before: it is rank 0's, and all ranks wait for
+    it."""
+    outputs = outputs_of(draft)
+    return {b.read.node for b in Files(draft.module, outputs.effects, outputs, draft.drive).read_back()}
 
 
 def keep_until_read(draft: Draft, outputs: Outputs, guarded: Guarded) -> None:

@@ -14,6 +14,7 @@ from horovodize.rules import drawn_orders, keras_flows, row_buffers, streams, to
 from horovodize.rules.any_rank_test import alike, draw_alike
 from horovodize.rules.decisions import Agreed, Decided, How, Shared
 from horovodize.rules.draft import Draft
+from horovodize.rules.guards import outputs_of
 from horovodize.rules.shares import feeding, flows_from_share, is_none
 from horovodize.rules.shuffled_feeds import BY_WORKERS, Feeds
 from horovodize.source import Edit
@@ -21,7 +22,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import SPLITTING
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.summary.syntax import argument, has_unpacking, position
 
 _SHUFFLES = ("shuffle", "permutation")
 _SELECTIONS = ("choice", "sample")
@@ -147,14 +148,34 @@ def _draw_alike(draft: Draft, feeds: Feeds, call: ast.Call, *, seeded: bool = Fa
     if decided or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
     if not feeds.is_drawn_by_all(call) and not draft.uniform.reached_alike(call):
+        if _is_only_written(draft, call):
+            return
         draft.note(
             "D3",
             call,
             "some ranks may never reach this line, and each takes its part of what is shuffled here: in an epoch some rows are "
-            "seen twice and some not at all; seed NumPy with the same number on all ranks",
+            "seen twice and some not at all; seed it with the same number on all ranks",
         )
         return
     draw_alike(draft, call, "D3", "Draw the same on all ranks", SHARED, seeded=seeded)
+
+
+def _is_only_written(draft: Draft, call: ast.Call) -> bool:
+    """Whether what is shuffled in place goes to a file only, which rank 0 writes: all ranks read its order."""
+    shuffled = call.args[0] if draft.names.last(call.func) == "shuffle" and call.args else None
+    if not isinstance(shuffled, ast.Name):
+        return False
+    outputs, scopes = outputs_of(draft), draft.module.scopes
+    bound = scopes.reaching(shuffled)
+    uses = [
+        n
+        for n in draft.module.loads.get(shuffled.id)
+        if isinstance(n, ast.Name) and scopes.reaching(n) == bound
+    ]
+    uses = [n for n in uses if position(n) > position(shuffled)]
+    return bool(uses) and all(
+        any(outputs.is_output(a) for a in draft.syntax.ancestors(n) if isinstance(a, ast.stmt)) for n in uses
+    )
 
 
 def _is_of_one_batch(draft: Draft, call: ast.Call) -> bool:
