@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import counted, temporary
+from horovodize.rules import best_of_lists, counted, temporary
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guarded, Guards, barrier, from_root, outputs_of
 from horovodize.rules.keras_callbacks import on_root as on_rank_0
@@ -34,6 +34,10 @@ _PURE = (
 _WHY = "Only rank 0 writes it; the others could come before it is complete."
 _STILL_WRITING = "rank 0 may still be writing what is read here: the ranks do not wait for it"
 _OTHER_NAME = "What goes into the name may be something else in every process; only rank 0 writes the file."
+_OWN_PATH = (
+    "Each rank finds another one the best by its own rows; only rank 0 writes the files, and removes some."
+)
+_OTHER_FILE = "each rank may get something else here, and look for a file that rank 0 did not write"
 _WHY_READ = "Rank 0 writes the file again later, and another rank could read half of it."
 _READ = "Wait until all ranks have read it."
 _COMMENT = "Wait until rank 0 has written it."
@@ -41,6 +45,7 @@ _COMMENT = "Wait until rank 0 has written it."
 
 def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, asked: set[ast.AST]) -> None:
     """Puts a wait before every reading that may come too early, but for what all ranks have asked for."""
+    alike = best_of_lists.agree(draft)
     waits: dict[int, list[ast.stmt]] = {}  # by their block
     told: dict[ast.AST, bool] = {}
     files = Files(draft.module, outputs.effects, outputs, draft.drive)
@@ -50,6 +55,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
             continue
         read, place = back.read.node, _nearest(draft, guards, guarded, back)
         _tell_path(draft, outputs, guarded, _path_of(draft, back.read))
+        _tell_own_path(draft, outputs, guarded, back.read, alike)
         temporary.tell_path(draft, guarded, back.read)
         before = waits.setdefault(id(draft.syntax.block(place)), [])
         waited, shown = _waited(before, back), _taken_out(draft, guarded, place)
@@ -287,11 +293,21 @@ def _tell_path(draft: Draft, outputs: Outputs, guarded: Guarded, path: ast.expr 
             edits = Edit.around(draft.module.span(told), f"{from_root(draft)}(", ")")
             draft.change("C6", call, "Look for rank 0's file on every rank", _OTHER_NAME, edits)
         else:
-            draft.note(
-                "C6",
-                call,
-                "each rank may get something else here, and look for a file that rank 0 did not write",
-            )
+            draft.note("C6", call, _OTHER_FILE)
+
+
+def _tell_own_path(
+    draft: Draft, outputs: Outputs, guarded: Guarded, read: Access, alike: set[ast.AST]
+) -> None:
+    """A path that each rank finds by what its own rows gave: the best of a list, of which rank 0's is read."""
+    path = _path_of(draft, read)
+    if path is None or best_of_lists.of_own_rows(draft, path) <= alike or not draft.once("told path", path):
+        return
+    if guarded.collective(read.node) and not outputs.is_early(read.node) and read.node not in guarded:
+        edits = Edit.around(draft.module.span(path), f"{from_root(draft)}(", ")")
+        draft.change("C6", path, "Look for rank 0's file on every rank", _OWN_PATH, edits)
+    else:
+        draft.note("C6", path, _OTHER_FILE)
 
 
 def _first_of_line(draft: Draft, statement: ast.stmt) -> ast.stmt:

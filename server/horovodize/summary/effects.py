@@ -33,6 +33,13 @@ _CONSUMING = {
     "set_weights", "load_weights", "restore", "put", "push", "write", "seed", "compile", "build", "adapt", "set_value",
 }  # fmt: skip
 _CONSUMING_BUILTINS = {"next", "setattr", "delattr", "exec"}
+# Functions that change what they are handed first, and methods of queues that take from them.
+_CHANGING_FIRST = {
+    "heapq.heappop", "heapq.heappush", "heapq.heappushpop", "heapq.heapreplace", "heapq.heapify", "bisect.insort",
+    "bisect.insort_left", "bisect.insort_right", "operator.setitem", "operator.delitem", "random.shuffle",
+}  # fmt: skip
+_QUEUES = re.compile(r"(queue|multiprocessing|multiprocessing\.queues|Queue)\.\w*Queue$")
+_TAKING = ("get", "get_nowait")
 _GOING_THROUGH = {"list", "tuple", "set", "sorted", "sum", "max", "min"}
 _RANDOM = re.compile(
     r"(numpy\.random|random|tensorflow\.random|tensorflow\.compat\.v1)\.(?!stateless|set_seed|set_random_seed|Generator)"
@@ -173,6 +180,10 @@ class Effects:
         training = argument(call, "training")
         if isinstance(training, ast.Constant) and training.value is True:
             return True  # moves the statistics of batch normalisation on
+        if name in _CHANGING_FIRST:
+            return inside is None or not all(self._is_local(e, inside) for e in call.args[:1])
+        if isinstance(func, ast.Attribute) and func.attr in _TAKING and self._is_queue(func.value):
+            return inside is None or not self._is_local(func, inside)
         if isinstance(func, ast.Name):
             if not m.scopes.reaching(func):
                 through = func.id in _GOING_THROUGH and any(map(self.orders.is_drawn_anew, call.args[:1]))
@@ -236,9 +247,14 @@ class Effects:
             return bool(function.args.args) and n.value.id == function.args.args[0].arg
         return False
 
-    def _is_local(self, n: ast.Attribute | ast.Subscript, function: ast.AST) -> bool:
-        """Whether an attribute or item hangs on something that the function itself has made."""
-        base: ast.expr = n
+    def _is_queue(self, e: ast.expr) -> bool:
+        return any(
+            _QUEUES.match(self.module.names.of(made.func) or "") for made in self.module.values.calls(e)
+        )
+
+    def _is_local(self, n: ast.expr, function: ast.AST) -> bool:
+        """Whether something, or what an attribute or item hangs on, is made by the function itself."""
+        base = n
         while isinstance(base, (ast.Attribute, ast.Subscript)):
             base = base.value
         if isinstance(base, ast.Call):
