@@ -9,7 +9,7 @@ from .pairs import plan_of
 
 HEAD = (
     KERAS
-    + "import glob\nx = np.zeros((64, 8))\ny = np.zeros(64)\npaths = sorted(glob.glob('d/*'))\nlabels = [0.0] * 64\n"
+    + "import glob, os\nx = np.zeros((64, 8))\ny = np.zeros(64)\npaths = sorted(glob.glob('d/*'))\nlabels = [0.0] * 64\n"
     + "def noisy(row):\n    return row + np.random.normal(size=8)\n"
 )
 DATASET = "ds = tf.data.Dataset.from_generator(rows, (tf.float32, tf.float32)).shuffle(64).batch(8)\nmodel.fit(ds, epochs=2)\n"
@@ -27,6 +27,8 @@ def text_of(turns: str, row: str = "x[i], y[i]", dataset: str = DATASET, before:
         ("i in np.random.permutation(64)", "i in shard(alike(np.random.permutation)(64))", "x[i], y[i]"),
         ("i in range(len(x))", "i in shard(range(len(x)))", "noisy(x[i]), y[i]"),
         ("p in paths", "p in shard(paths)", "np.load(p), 0.0"),
+        ("p in os.listdir('d')", "p in shard(os.listdir('d'))", "np.load(p), 0.0"),
+        ("p in sorted(os.listdir('d'))", "p in shard(sorted(os.listdir('d')))", "np.load(p), 0.0"),
         ("p, l in zip(paths, labels)", "p, l in zip(shard(paths), shard(labels))", "np.load(p), l"),
         ("a, b in zip(x, y)", "a, b in zip(shard(x), shard(y))", "a, b"),
         ("a, b in zip(x[:32], y[:32])", "a, b in zip(shard(x[:32]), shard(y[:32]))", "a, b"),

@@ -138,3 +138,14 @@ def test_files_of_rows_are_in_rank_0s_order_beside_a_checkpoint_of_one_name() ->
         "names = os.listdir('data')"
     )
     assert "(os.listdir('data'))" in plan_of(beside).text
+
+
+def test_what_a_generator_of_rows_lists_is_told() -> None:
+    """A dataset runs it in a thread of its own, where ranks can't wait for each other."""
+    function = "def rows():\n    for name in {}:\n        yield np.load(name)\n"
+    made = "ds = tf.data.Dataset.from_generator(rows, tf.float32).batch(8)\n"
+    for listed, told in (('os.listdir("d")', 1), ('sorted(os.listdir("d"))', 0)):
+        program = FIT.format(function.format(listed) + made).replace("fit(x, x, batch_size=8)", "fit(ds)")
+        plan = plan_of(program.replace("x = np.stack([np.load(name) for name in names])\n", ""))
+        assert f"    for name in shard({listed}):\n" in plan.text
+        assert sum("another order" in note.message for note in plan.notes) == told

@@ -17,6 +17,11 @@ from horovodize.summary.kinds import Kind
 from horovodize.summary.syntax import CALLABLES, Function, is_forever
 
 _RANGES = ("numpy.arange",)
+# What lists files.
+_OF_FILES = {
+    "os.listdir", "glob.glob", "tensorflow.io.gfile.listdir", "tensorflow.io.gfile.glob",
+    "tensorflow.compat.v1.gfile.ListDirectory", "tensorflow.compat.v1.gfile.Glob",
+}  # fmt: skip
 _LISTS = ("sorted", "list", "tuple")
 _ITERATORS = ("nditer", "ndenumerate", "ndindex", "gen_batches", "gen_even_slices")
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try, ast.Global, ast.Nonlocal, ast.Delete)
@@ -84,8 +89,11 @@ class Generators:
             return False
         if isinstance(e, ast.Starred) or not made or len(made) < len(origins):
             return bool(origins) and self.feeding.kinds.of(e) is Kind.ARRAY
-        lists = (isinstance(n, ast.Call) and self._is_builtin(n, _LISTS) for n in made)
+        lists = (isinstance(n, ast.Call) and self._gives_list(n) for n in made)
         return all(lists) or self.feeding.kinds.of(e) in (Kind.ARRAY, Kind.ARRAYS)
+
+    def _gives_list(self, call: ast.Call) -> bool:
+        return self._is_builtin(call, _LISTS) or self.feeding.names.of(call.func) in _OF_FILES
 
     def _may_be_iterator(self, call: ast.Call) -> bool:
         """`pd.read_csv(path, chunksize=100)`, `np.ndenumerate(x)`"""

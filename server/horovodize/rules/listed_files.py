@@ -18,7 +18,7 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.shares import feeding
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, LOOPS
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, argument
 
 _LISTS = (
     "os.listdir",
@@ -53,12 +53,14 @@ def keep_order(draft: Draft) -> None:
         return
     ordered = {n for call in draft.syntax.calls if _sorts(draft, call) for n in _made_of(draft, _given(call))}
     trained = _made_of(draft, _trained_on(draft))
+    run_by_datasets = list(_generating(draft))
     listing -= _made_of(draft, _restored_from(draft))  # another host has no such file, or an older one
     for call in draft.syntax.calls:  # in the order of the text
         if call not in listing or call in ordered or call not in trained or draft.was(call, Agreed):
             continue
         is_main = _is_in_main(draft, call) and not draft.syntax.loops(call)
-        if draft.options.elastic or not is_main or not can_agree(draft, call):
+        aside = any(draft.syntax.inside(call, function) for function in run_by_datasets)
+        if aside or draft.options.elastic or not is_main or not can_agree(draft, call):
             draft.note("D3", call, _NOTE)  # elastic: a rank that joins later lists alone
         elif draft.decide(call, Agreed("D3")):
             is_list = draft.names.of(call.func) in _LISTS
@@ -100,7 +102,21 @@ def _trained_on(draft: Draft) -> list[ast.AST]:
     for driver in feeding(draft).drivers:
         body = (n for s in driver.loop.body for n in ast.walk(s))
         found += [n for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    found += [
+        loop.iter
+        for function in _generating(draft)
+        for loop in ast.walk(function)
+        if isinstance(loop, ast.For)
+    ]
     return found
+
+
+def _generating(draft: Draft) -> Iterator[ast.AST]:
+    """The generator functions that datasets are made of."""
+    for call in draft.module.calls_called("from_generator"):
+        given = argument(call, "generator", 0)
+        origins = draft.values.origins(given) if given is not None else []
+        yield from (o.node for o in origins if isinstance(o.node, FUNCTIONS))
 
 
 def _made_of(draft: Draft, expressions: Iterable[ast.AST]) -> set[ast.AST]:
