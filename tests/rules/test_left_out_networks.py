@@ -135,3 +135,17 @@ def test_a_graph_that_is_made_with_what_a_rank_drew_is_refused() -> None:
 def test_a_graph_that_goes_by_a_tensor_has_a_gradient_for_both() -> None:
     source = TRACED.format(test="tf.random.uniform([]) < 0.8", traced="@tf.function")
     assert "            if tf.random.uniform([]) < 0.8:\n" in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    ("test", "asked"),
+    [
+        ("h.shape[-1] != 8", False),
+        ("not h.get_shape().as_list()[-1] == a.shape[3]", False),
+        ("h.shape[1] > 8", True),  # how long this batch is
+        ("h.shape[-1] != 8 and len(h) < 16", True),
+    ],
+)
+def test_rows_have_as_many_features_on_all_ranks(test: str, asked: bool) -> None:
+    loss = f"if {test}:\n    h = blocks[0](h)\nloss = tf.reduce_mean((h - b) ** 2)"
+    assert ("any_rank" in text_of(loss)) is asked

@@ -25,6 +25,8 @@ _OWN = (
     "each rank decides for itself here what the loss goes through, and the gradients of ranks would not match; decide by "
     "something that is the same on every rank"
 )
+_SHAPES = ("get_shape", "int_shape", "shape")
+_AT_LEAST = 3  # after rows and two dimensions of theirs, which batches may have for themselves
 _TRAINED = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.Module")
 _WITHOUT_WEIGHTS = (
     "Activation", "Add", "AlphaDropout", "Average", "CenterCrop", "Concatenate", "Cropping", "Dot", "Dropout", "ELU", "Flatten",
@@ -45,13 +47,48 @@ def decide_alike(draft: Draft) -> None:
     for place in _decisions(draft):
         test, traced = place.test, _may_be_traced(draft, place)
         kinds = (Source.ROWS, Source.CHANCE) if traced else (Source.ROWS,)
-        own = [r for r in differing(draft, test) if isinstance(r, Varies) and r.kind in kinds]
+        reasons = (r for part in _besides_features(test) for r in differing(draft, part))
+        own = [r for r in reasons if isinstance(r, Varies) and r.kind in kinds]
         if not own or draft.was(test, Agreed):
             continue
         if traced or not can_agree(draft, test):
             draft.refuse("HVD205", test, _OWN)
         elif not means.decide_alike(draft, test) and not deciding_averages.decide_alike(draft, test):
             agree(draft, test, _DOUBT, _WHY, _WHAT)
+
+
+def _besides_features(test: ast.expr) -> Iterator[ast.expr]:
+    """What a test compares, but for how many features rows have, each as many: `x.shape[-1] != self.channels`. How many rows
+    there are, and how long they are, each batch has for itself."""
+    match test:
+        case ast.BoolOp(values=parts):
+            pass
+        case ast.Compare(left=left, comparators=others):
+            parts = [left, *others]
+        case ast.UnaryOp(operand=operand):
+            parts = [operand]
+        case _:
+            if not _is_number_of_features(test):
+                yield test
+            return
+    for part in parts:
+        yield from _besides_features(part)
+
+
+def _is_number_of_features(e: ast.expr) -> bool:
+    """`x.shape[-1]`, `x.shape[3]`, `x.get_shape().as_list()[-1]`"""
+    match e:
+        case ast.Subscript(value=shape, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+            pass
+        case ast.Subscript(value=shape, slice=ast.Constant(value=int(at))) if at >= _AT_LEAST:
+            pass
+        case _:
+            return False
+    while isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute):
+        if shape.func.attr in _SHAPES:
+            return True
+        shape = shape.func.value
+    return isinstance(shape, ast.Attribute) and shape.attr == "shape"
 
 
 def _decisions(draft: Draft) -> Iterator[ast.If | ast.IfExp]:
