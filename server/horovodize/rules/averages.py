@@ -45,7 +45,7 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
 
     if counts or batches is not None:
         _divide(draft, driver, rule, is_count)
-        for told in told_averages.divisors(draft, driver.loop, _sums(driver), is_count):
+        for told in told_averages.divisors(draft, driver.loop, sums_of(driver), is_count):
             _divide_by(draft, told, rule)
     e = driver.iterable
     if isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) == 1:
@@ -68,13 +68,13 @@ def _keep_of_cycle(draft: Draft, driver: Driver, again: Restart, step: ast.expr,
     rows = _written(again.rows)
     counts = [rows, *([] if is_one(step) else _batches(rows, _written(step)))]
     there = {ast.unparse(a.target) for s in again.branch for n in ast.walk(s) if (a := added(n))}
-    sums = _sums(driver) - there
+    sums = sums_of(driver) - there
     _divide(draft, driver, rule, lambda e: any(_same(draft, e, count) for count in counts), sums)
 
 
 def by_turns(draft: Draft, driver: Driver, turn: ast.Name) -> list[ast.expr]:
     """The divisors of sums over a loop that are made from the number of its turn: `total / (i + 1)`."""
-    sums = _sums(driver)
+    sums = sums_of(driver)
     return [
         d for d, what in divisors_in(draft, driver.loop) if turn.id in names_in(d) and names_in(what) & sums
     ]
@@ -82,10 +82,9 @@ def by_turns(draft: Draft, driver: Driver, turn: ast.Name) -> list[ast.expr]:
 
 def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
     """The same of a loop over a dataset that was divided: a sum is divided by how many batches or rows that has as a whole."""
-    known = feeding(draft)
-    trail = known.pipelines.trail(driver.iterable) if driver.iterable is not None else []
-    if not any(draft.was(e, Shared) for e in trail):
+    if not is_of_shared(draft, driver):
         return
+    trail = _trail(draft, driver)
     rows = {
         ast.unparse(part)
         for e in trail
@@ -96,6 +95,15 @@ def keep_of_dataset(draft: Draft, driver: Driver, rule: str) -> None:
     _divide(draft, driver, rule, lambda e: _is_whole(draft, e, rows, set(trail)))
 
 
+def is_of_shared(draft: Draft, driver: Driver) -> bool:
+    """Whether a loop goes through a dataset that was divided."""
+    return any(draft.was(e, Shared) for e in _trail(draft, driver))
+
+
+def _trail(draft: Draft, driver: Driver) -> list[ast.expr]:
+    return list(feeding(draft).pipelines.trail(driver.iterable)) if driver.iterable is not None else []
+
+
 def _divide(
     draft: Draft,
     driver: Driver,
@@ -103,11 +111,11 @@ def _divide(
     counts: Callable[[ast.expr], bool],
     of: set[str] | None = None,
 ) -> None:
-    sums = _sums(driver) if of is None else of
+    sums = sums_of(driver) if of is None else of
     for divided_by, what in divisors_in(draft, driver.loop):
         if any(draft.was(n, OfAll) for n in ast.walk(what)):
             continue  # a cursor, read as that of all ranks
-        for divisor in (divided_by, *factors(divided_by)) if _is_summed(draft, driver, what, sums) else ():
+        for divisor in (divided_by, *factors(divided_by)) if is_summed(draft, driver, what, sums) else ():
             if draft.was(divided_by, Divided) or counts_a_share(draft, divisor) or not counts(divisor):
                 continue
             _divide_by(draft, divisor, rule)
@@ -120,7 +128,7 @@ def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
         draft.change(rule, divisor, WHAT, WHY, draft.decided(Decision.DIVIDED, edits))
 
 
-def _is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:
+def is_summed(draft: Draft, driver: Driver, what: ast.AST, sums: set[str]) -> bool:
     """Whether something is one of the sums of a loop, and no later one of the same name. A count of steps is none: of what is
     computed from it, `math.pi * step / total`, the steps of all ranks are told, unless it is only printed."""
     if _is_of_steps(draft, what) and not _is_shown(draft, what):
@@ -275,7 +283,7 @@ def _examples(draft: Draft, steps: ast.expr) -> list[str]:
     return found
 
 
-def _sums(driver: Driver) -> set[str]:
+def sums_of(driver: Driver) -> set[str]:
     """What a loop adds something to, as it is written: names, fields, items."""
     sums = (added(n) for s in driver.loop.body for n in ast.walk(s))
     return {

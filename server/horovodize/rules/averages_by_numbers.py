@@ -1,0 +1,112 @@
+"""Averages over the steps of a divided loop by a number that the program knows beforehand: part of G4, G5 and S5.
+
+    for x, y in data:
+        total += train_step(x, y)
+    print(total / 50)
+
+Of whatever number of steps or rows it is, a rank adds up 1/size() of what one process did (`averages` knows the lengths of
+what is divided). A number that is small is none of steps, and one that isn't seen may be: both are divided exactly."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
+from horovodize.plan import Decision
+from horovodize.rules.averages import is_summed, sums_of
+from horovodize.rules.averages_of_events import WHAT, WHY
+from horovodize.rules.decisions import Divided, OfAll
+from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.shares import counts_a_share, divisors_in, feeding
+from horovodize.source import Edit
+from horovodize.summary.augmented import added
+from horovodize.summary.feeding import Driver
+
+_OF_STEPS = 10  # the least number that is taken for one of steps or rows
+_ROUNDED = ("int", "round", "ceil", "floor", "float")
+
+
+def keep(draft: Draft, driver: Driver, rule: str) -> None:
+    """Divides what a sum over a divided loop is divided by after it, once."""
+    sums = _measured(draft, driver)
+    for divisor, what in divisors_in(draft, driver.loop) if sums else ():
+        outside = not draft.syntax.inside(divisor, driver.loop)
+        if outside and _is_last(draft, divisor, what) and is_summed(draft, driver, what, sums):
+            if _is_known_before(draft, driver, divisor) and not any(
+                draft.was(n, OfAll) for n in ast.walk(what)
+            ):
+                _divide_by(draft, divisor, rule)
+
+
+def _measured(draft: Draft, driver: Driver) -> set[str]:
+    """The sums over a loop of what a rank's rows give."""
+    terms = [(a.target, a.value) for s in driver.loop.body for n in ast.walk(s) if (a := added(n))]
+    divided = {ast.unparse(t) for t, value in terms if any(draft.was(n, Divided) for n in ast.walk(value))}
+    found = {ast.unparse(t) for t, value in terms if _is_of_rows(draft, value)}
+    return (found - divided) & sums_of(driver)
+
+
+def _is_of_rows(draft: Draft, e: ast.expr) -> bool:
+    return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in draft.uniform.reasons(e))
+
+
+def _is_last(draft: Draft, divisor: ast.expr, what: ast.AST) -> bool:
+    """Whether a sum is divided last by something, and by no share before: of `total / 32 / 50` one division makes up for it."""
+    division = draft.syntax.parent[divisor]
+    around = (a for a in draft.syntax.ancestors(division) if isinstance(a, ast.expr))
+    if any(isinstance(a, ast.BinOp) and isinstance(a.op, ast.Div) for a in around):
+        return False
+    before = [n.right for n in ast.walk(what) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+    return not any(draft.was(n, Divided) for e in before for n in ast.walk(e)) and not any(
+        counts_a_share(draft, e) for e in before
+    )
+
+
+def _is_known_before(draft: Draft, driver: Driver, e: ast.expr) -> bool:
+    """Whether a number is the same on all ranks, set before a loop, and no share of something already."""
+    if draft.was(e, Divided) or counts_a_share(draft, e) or draft.uniform.reasons(e):
+        return False
+    made_of = list(draft.values.depends([e], 200))
+    set_by = [b for n in made_of if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n)]
+    if any(draft.was(n, Divided) for n in made_of) or any(b.kind in ("item", "augment") for b in set_by):
+        return False
+    return not any(draft.syntax.inside(b.statement, driver.loop) for b in set_by)
+
+
+def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
+    number = _number(draft, divisor)
+    if number == 1 or not draft.decide(divisor, Divided(rule)):
+        return
+    opening, closing = ("(", ")") if needs_parentheses(divisor) else ("", "")
+    if number is not None and number >= _OF_STEPS:
+        around = (f"max(1, {opening}", f"{closing} // {SIZE})")
+    else:
+        around = (f"({opening}", f"{closing} / {SIZE})")
+    edits = Edit.around(draft.module.span(divisor), *around)
+    draft.change(rule, divisor, WHAT, WHY, draft.decided(Decision.DIVIDED, edits))
+
+
+def _number(draft: Draft, e: ast.expr, depth: int = 5) -> float | None:
+    """What a number is, as far as that is written: `1600 // BATCH`."""
+    match e:
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.BinOp(left=left, op=ast.Div() | ast.FloorDiv() | ast.Mult() as op, right=right) if depth:
+            one, other = (_number(draft, part, depth - 1) for part in (left, right))
+            if not one or not other:
+                return None
+            return one * other if isinstance(op, ast.Mult) else one / other
+        case ast.Call(args=[inner]) if depth and draft.names.last(e.func) in _ROUNDED:
+            return _number(draft, inner, depth - 1)
+        case ast.Name():
+            bound = draft.module.scopes.reaching(e)
+            value = bound[0].value if len(bound) == 1 and not bound[0].path else None
+            found = _number(draft, value, depth - 1) if value is not None and depth else None
+            return found if found is None or math.isfinite(found) else None
+        case _:
+            return feeding(draft).kinds.constant(e)
+
+
+__all__ = ["keep"]
