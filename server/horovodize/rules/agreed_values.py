@@ -14,7 +14,7 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
-from horovodize.rules import left_out_networks, read_before, restored_fields, resume, told
+from horovodize.rules import left_out_networks, measured_choices, read_before, restored_fields, resume, told
 from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
@@ -48,9 +48,6 @@ _WHY_STEPS = "Ranks that take different numbers of steps wait for each other for
 _WHY_SAME = "Ranks that train with different settings train different models."
 _STEPS = "ranks may take different numbers of steps here: {why}; decide by something that is the same on every rank"
 _OPTIMIZERS = "ranks may train with different optimizers or rates: {why}; decide by something that is the same on every rank"
-_NETWORKS = (
-    "ranks may train different networks here: {why}; decide by something that is the same on every rank"
-)
 _WHY_NETWORK = "Ranks that train another network than the others wait for them forever."
 _SHAPES = "ranks may build different models here: {why}; decide by something that is the same on every rank"
 # What a rank's own rows or game decide is agreed on in the loop (`lockstep`).
@@ -88,8 +85,11 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for optimizer in optimizers(draft):
         _agree(draft, optimizer, differing(draft, optimizer), "HVD107", _OPTIMIZERS, _WHY_SAME)
     agree_on_choices(draft)
-    for choice in (*choices(draft), *left_out_networks.tests(draft)):
-        _agree(draft, choice, differing(draft, choice), "HVD205", _NETWORKS, _WHY_NETWORK)
+    for choice in choices(draft):
+        if not measured_choices.take(draft, choice, _WHY_NETWORK):
+            _agree(draft, choice, differing(draft, choice), "HVD205", measured_choices.NETWORKS, _WHY_NETWORK)
+    for test in left_out_networks.tests(draft):
+        _agree(draft, test, differing(draft, test), "HVD205", measured_choices.NETWORKS, _WHY_NETWORK)
     for optimizer in optimizers(draft):
         _take_read_settings(draft, optimizer)
         for reason in differing(draft, optimizer):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from horovodize.rules.draft import Draft
+from horovodize.source.nodes import children
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import Loop
 
@@ -72,15 +73,58 @@ def carries(draft: Draft, b: Binding, read: Read, loops: set[Loop]) -> bool:
     text = ast.unparse(read)
     return b.kind == "augment" or any(
         isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(n) == text
-        for n in ast.walk(b.value)
+        for n in written_out(draft, b, text)
     )
+
+
+def written_out(draft: Draft, b: Binding, kept: str) -> Iterator[ast.AST]:
+    """What a statement gives a name, with what stands for names by which its function goes on from what is `kept`: of
+    `new = k + 0.1 * d` and `k = new`, `k + 0.1 * d`."""
+    todo: list[ast.AST] = [e for e in (part_of(b) or b.value,) if e is not None]
+    while todo:
+        n = todo.pop()
+        made = _gone_on_from(draft, b, n, kept) if isinstance(n, ast.Name) else None
+        if made is not None:
+            todo.append(made)
+            continue
+        yield n
+        todo += children(n)
+
+
+def _gone_on_from(draft: Draft, b: Binding, name: ast.Name, kept: str, depth: int = 4) -> ast.expr | None:
+    """What a name of the same turn is set to once, if that is made of what is kept."""
+    bound = draft.module.scopes.reaching(name)
+    once = bound[0] if len(bound) == 1 and bound[0].kind == "assign" and bound[0] is not b else None
+    value = part_of(once) if once is not None and name.id != kept else None
+    if once is None or value is None or not depth:
+        return None
+    syntax = draft.syntax
+    if syntax.function(once.statement) is not syntax.function(b.statement):
+        return None
+    if syntax.loops(once.statement) != syntax.loops(b.statement):
+        return None
+    goes_on = any(
+        (isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(n) == kept)
+        or (isinstance(n, ast.Name) and _gone_on_from(draft, once, n, kept, depth - 1) is not None)
+        for n in ast.walk(value)
+    )
+    return value if goes_on else None
+
+
+def part_of(b: Binding) -> ast.expr | None:
+    """What a name gets of `a, b = 2.0 * first, 2.0 * second`; None of what isn't taken apart so."""
+    if isinstance(b.value, (ast.Tuple, ast.List)) and len(b.path) == 1 and isinstance(b.path[0], int):
+        return b.value.elts[b.path[0]] if 0 <= b.path[0] < len(b.value.elts) else None
+    return b.value if not b.path else None
 
 
 def begins_as(draft: Draft, b: Binding, read: Read, is_such: Callable[[Draft, ast.expr], bool]) -> bool:
     """Whether what a statement carries on begins as something such before the loop."""
     turns = turns_of(draft, b.statement)
     # (the number that it goes on from may be read in it alone)
-    own = [n for n in ast.walk(b.value) if ast.unparse(n) == ast.unparse(read)] if b.value is not None else []
+    text = ast.unparse(read)
+    own = [n for n in written_out(draft, b, text) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+    own = [n for n in own if ast.unparse(n) == text]
     bound = [
         o
         for n in (read, *own)

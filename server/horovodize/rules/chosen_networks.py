@@ -34,7 +34,7 @@ def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> 
         if any(
             isinstance(reason, Varies)
             and reason.kind is Source.CHANCE
-            and draft.syntax.inside(reason.where, loop)
+            and _runs_in(draft, reason.where, loop)
             for reason in draft.facts.uniform.reasons(choice)
         ):
             return True
@@ -43,6 +43,11 @@ def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> 
         if isinstance(choice, ast.Compare) and any(_is_bound_in(draft, n, loop) for n in ast.walk(choice)):
             return True
     return False
+
+
+def _runs_in(draft: Draft, n: ast.AST, loop: Loop) -> bool:
+    """Whether turns of a loop come by a place, also in functions that are called there."""
+    return any(draft.syntax.inside(frame.node, loop) for way in draft.drive.ways(n) for frame in way)
 
 
 def _is_bound_in(draft: Draft, n: ast.AST, loop: Loop) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import steered
+from horovodize.rules import running_means, steered
 from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import Draft
 from horovodize.rules.mixtures import is_sum, named, stands_for
@@ -29,6 +29,8 @@ def go_as_far(draft: Draft, kept: str, value: ast.expr, adds: bool | None, *, of
         return
     if _is_divided(draft, kept):
         return  # the sum of a mean, of as many as a rank has
+    if running_means.divides_means_of_rows(draft, kept):
+        return  # as many as a rank has seen itself
     if draft.decide(change, Counted("G7")):
         draft.change("G7", change, _WHAT, _WHY, draft.times(change))
 

@@ -7,10 +7,13 @@ so is of a rank's own rows, and another on each rank. Gradients that are added u
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from horovodize.facts.answers import Varies
+from horovodize.facts.sources import Source
 from horovodize.rules import counted
 from horovodize.rules.draft import Draft
+from horovodize.rules.target_networks import ASSIGNS
 from horovodize.source.nodes import walk
 
 _WHAT = "Keep the mean of what each rank has seen"
@@ -88,7 +91,57 @@ def counts_what_is_added(draft: Draft, kept: ast.expr) -> bool:
             total = ast.unparse(divided) if isinstance(divided, ast.Attribute) else ""
             if total and any(ast.unparse(added) == total for added, _ in _sums(draft)):
                 return True
+    return divides_means_of_rows(draft, text)
+
+
+def divides_means_of_rows(draft: Draft, kept: str) -> bool:
+    """Whether what is kept is moved by what a rank's rows gave, divided by a count, or by what that becomes with them:
+    `total = self.n + rows`, `self.mean.assign_add(delta * rows / total)`.
+
+    kept: the count, as it is written"""
+    for read in draft.syntax.every(ast.Attribute, ast.Name):
+        if isinstance(read, (ast.Attribute, ast.Name)) and isinstance(read.ctx, ast.Load):
+            divided = _divided_by(draft, read)
+            if divided is None or ast.unparse(read) != kept and not _goes_on_from(draft, read, kept):
+                continue
+            if _sets_what_is_kept(draft, read) and _is_of_rows(draft, divided):
+                return True
     return False
+
+
+def _goes_on_from(draft: Draft, read: ast.expr, kept: str) -> bool:
+    """Whether a name stands for a count and what is added to it."""
+    bound = draft.module.scopes.reaching(read) if isinstance(read, ast.Name) else []
+    terms = [t for b in bound if b.value is not None and not b.path for t in _terms(b.value)]
+    return any(ast.unparse(t) == kept for t in terms)
+
+
+def _sets_what_is_kept(draft: Draft, read: ast.expr) -> bool:
+    """Whether a statement with a place sets a field, a variable or an item, or a name that one is set to in its function."""
+    statement = draft.syntax.statement(read)
+    if isinstance(statement, (ast.Assign, ast.AugAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        parts = [p for t in targets for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+        names = {p.id for p in parts if isinstance(p, ast.Name)}
+        function = draft.syntax.function(statement)
+        later = (
+            [s for s in walk(function) if isinstance(s, ast.Assign)] if function is not None and names else []
+        )
+        given = {
+            n.id for s in later if _has_fields(s.targets) for n in walk(s.value) if isinstance(n, ast.Name)
+        }
+        return _has_fields(targets) or not names.isdisjoint(given)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ASSIGNS
+
+
+def _has_fields(targets: Sequence[ast.expr]) -> bool:
+    parts = [p for t in targets for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    return any(isinstance(p, (ast.Attribute, ast.Subscript)) for p in parts)
+
+
+def _is_of_rows(draft: Draft, e: ast.expr) -> bool:
+    return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in draft.uniform.of_values.reasons(e))
 
 
 def _divided_by(draft: Draft, read: ast.expr) -> ast.expr | None:
@@ -165,4 +218,4 @@ def _terms(e: ast.expr) -> list[ast.expr]:
     return [e]
 
 
-__all__ = ["around", "ask", "counts_what_is_added", "is_of_gradients"]
+__all__ = ["around", "ask", "counts_what_is_added", "divides_means_of_rows", "is_of_gradients"]

@@ -26,7 +26,9 @@ from horovodize.rules.carried_numbers import (
     is_number,
     is_reduced,
     is_whole,
+    part_of,
     turns_of,
+    written_out,
 )
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting
@@ -65,7 +67,7 @@ def keep_alike(draft: Draft) -> None:
             continue
         if alone:
             steering_decisions.decide_alike(draft, b, alone)
-        elif not games and b.value is not None and _by_own_rows(draft, b.value, text):
+        elif not games and b.value is not None and _by_own_rows(draft, b, text):
             _average(draft, b)
 
 
@@ -159,19 +161,12 @@ def _set_for_later(draft: Draft) -> Iterator[tuple[Read, Binding]]:
         found = bindings(draft, read) if not isinstance(read, ast.Attribute) else ()
         for b in found:
             # (Rows or a state that is handed on are no number: their mean over ranks would mean nothing.)
-            value = _part(b)
+            value = part_of(b)
             is_set = b.kind == "assign" and value is not None and is_reduced(draft, value)
             if is_set and turns_of(draft, b.statement) & loops and not carries(draft, b, read, loops):
                 begun = len(found) == 1 and _is_after(draft, b.statement, read)  # first set by a turn, too
                 if begun or begins_as(draft, b, read, is_number):
                     yield read, b
-
-
-def _part(b: Binding) -> ast.expr | None:
-    """What a name gets of `a, b = 2.0 * first, 2.0 * second`."""
-    if isinstance(b.value, (ast.Tuple, ast.List)) and len(b.path) == 1 and isinstance(b.path[0], int):
-        return b.value.elts[b.path[0]] if 0 <= b.path[0] < len(b.value.elts) else None
-    return b.value if not b.path else None
 
 
 def _is_after(draft: Draft, statement: ast.AST, read: ast.expr) -> bool:
@@ -293,20 +288,21 @@ def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> 
         for n in draft.values.depends([value], 400)
     )
     place = draft.syntax.function(b.statement) or draft.module.tree
-    if reduced and _by_own_rows(draft, value, name) and draft.once("statistics of rows", place):
+    if reduced and _by_own_rows(draft, b, name) and draft.once("statistics of rows", place):
         draft.ask("G2", b.statement, WHAT, WHY, DRIFTS)
 
 
-def _by_own_rows(draft: Draft, value: ast.expr, name: str) -> bool:
+def _by_own_rows(draft: Draft, b: Binding, name: str) -> bool:
     """Whether more than a number's value so far makes its next one a rank's own: limits (`min(max(k, 0), 1)`) do not."""
-    last = [n for n in ast.walk(value) if isinstance(n, ast.expr) and ast.unparse(n) == name]
+    parts = list(written_out(draft, b, name))
+    last = [n for n in parts if isinstance(n, ast.expr) and ast.unparse(n) == name]
     aside = {inner for n in last for inner in ast.walk(n)}
     return any(
         isinstance(n, (ast.Name, ast.Attribute))
         and isinstance(n.ctx, ast.Load)
         and n not in aside
         and (is_own(draft, n) or _is_of_drawn_rows(draft, n))
-        for n in ast.walk(value)
+        for n in parts
     )
 
 
