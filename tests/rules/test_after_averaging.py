@@ -147,3 +147,125 @@ def test_how_a_variable_begins_is_no_noise() -> None:
     after = "w.assign(tf.clip_by_value(w, 0, 1))"
     text = plan_of(step("", after, head).replace("model(x +", "model(w[0] * x +")).text
     assert "return tf.random.normal(shape)\n" in text
+
+
+REBUILT = HEAD.replace(
+    "[tf.keras.layers.Dense(1)]", "[tf.keras.layers.Dense(4), tf.keras.layers.Dense(1)]"
+) + ("def build():\n    return tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Dense(1)])\n")
+
+
+@pytest.mark.parametrize(
+    ("anew", "sent"),
+    [
+        ("model.set_weights(build().get_weights())", "model.variables"),
+        ("model.set_weights(tf.keras.models.clone_model(model).get_weights())", "model.variables"),
+        ("model.layers[1].set_weights(build().layers[1].get_weights())", "model.layers[1].variables"),
+        (
+            "model.set_weights([0.5 * a + 0.5 * b for a, b in zip(model.get_weights(), build().get_weights())])",
+            "model.variables",
+        ),
+        ("fresh = build()\nmodel.set_weights(fresh.get_weights())", "model.variables"),
+    ],
+)  # fmt: skip
+def test_weights_of_a_new_network_are_rank_0s(anew: str, sent: str) -> None:
+    after = "".join(f"    {line}\n" for line in anew.splitlines())
+    plan = plan_of(step(head=REBUILT) + after)
+    assert f"get_weights())\n    hvd.broadcast_variables({sent}, root_rank=0)\n".replace(
+        "get_weights())", anew[-14:]
+    ) in (plan.text)
+    assert not plan.to_confirm
+
+
+def test_new_weights_where_not_all_ranks_may_come_are_asked_about() -> None:
+    seldom = "    if np.random.rand() < 0.1:\n        model.set_weights(build().get_weights())\n"
+    assert any(
+        "sets them into what is trained" in str(c.doubt)
+        for c in plan_of(step(head=REBUILT) + seldom).to_confirm
+    )
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "kept = model.get_weights()\nfor epoch in range(3):\n    step(x)\n    model.set_weights(kept)\n",
+        "first = build()\nfor epoch in range(3):\n    step(x)\n    model.set_weights(first.get_weights())\n",
+        "for epoch in range(3):\n    step(x)\n    other = build()\n    other.set_weights(model.get_weights())\n",
+    ],
+)
+def test_weights_of_a_network_that_is_there_already_are_left(later: str) -> None:
+    text = plan_of(step(head=REBUILT) + later).text
+    assert "get_weights())\n    hvd.broadcast" not in text
+    assert "set_weights(kept)\n    hvd.broadcast" not in text
+
+
+NAMED = """\
+    variables = model.trainable_variables + head.trainable_variables
+    grads = tape.gradient(loss, variables)
+    opt.apply_gradients(zip(grads, variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("anew", "sent"),
+    [
+        (
+            "head.kernel.assign(tf.random.normal(head.kernel.shape))",
+            "head.kernel.assign(hvd.broadcast(tf.random.normal(head.kernel.shape), root_rank=0))",
+        ),
+        (
+            "for v in model.trainable_variables:\n        v.assign_add(tf.random.normal(v.shape))",
+            "v.assign_add(hvd.broadcast(tf.random.normal(v.shape), root_rank=0))",
+        ),
+        (
+            "head.kernel.assign(head.kernel_initializer((4, 2)))",
+            "head.kernel.assign(hvd.broadcast_object(head.kernel_initializer((4, 2))))",
+        ),
+    ],
+)
+def test_what_is_trained_may_have_a_name(anew: str, sent: str) -> None:
+    source = step(head=HEAD + "head = tf.keras.layers.Dense(2)\n")
+    begins, ends = source.index("    grads ="), source.index("\n\nfor epoch")
+    text = plan_of(source[:begins] + NAMED + source[ends:] + f"    {anew}\n").text
+    assert sent in text
+
+
+@pytest.mark.parametrize("back", ["model.set_weights(kept)", 'model.load_weights("last.h5")'])
+def test_weights_that_one_rank_alone_may_set_back_are_asked_about(back: str) -> None:
+    tried = (
+        "        kept = model.get_weights()\n        try:\n            tf.debugging.check_numerics(x, 'x')\n"
+        f"        except tf.errors.InvalidArgumentError:\n            {back}\n"
+    )
+    (asked,) = (
+        c for c in plan_of(step() + tried).to_confirm if "sets its weights back alone" in str(c.doubt)
+    )
+    assert asked.rule == "G1"
+
+
+@pytest.mark.parametrize(
+    "made", ["tf.Variable(tf.random.uniform([3]))", "tf.Variable(np.random.rand(3), trainable=False)"]
+)
+def test_a_variable_that_gradients_are_multiplied_by_begins_alike(made: str) -> None:
+    text = plan_of(step("grads = [g * mask for g in grads]", head=HEAD + f"mask = {made}\n")).text
+    assert "mask = tf.Variable(hvd.broadcast" in text
+
+
+OWN_STEP = """\
+class Net(tf.keras.Model):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compiled_loss(y, self(x, training=True))
+        held = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, held), held))
+        for v in held:
+            v.assign_add(tf.random.normal(v.shape, stddev=0.001))
+        return {"loss": loss}
+net = Net()
+net.compile("sgd", "mse")
+net.fit(x, x)
+"""
+
+
+def test_noise_of_weights_in_a_step_of_keras() -> None:
+    text = plan_of(HEAD + OWN_STEP).text
+    assert "v.assign_add(hvd.broadcast(tf.random.normal(v.shape, stddev=0.001), root_rank=0))" in text

@@ -659,3 +659,16 @@ def test_a_function_that_hands_a_count_on_is_not_told_by_the_call_too() -> None:
     text = plan_of(source).text
     assert text.count("weight(step * hvd.size())") == 2
     assert "one(n, x, y)" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("x = x + 0.1 * 0.99 ** count * x", f"x = x + 0.1 * 0.99 ** ({ALL}) * x"),
+        ("x += (1 - count / 1000) * x", f"x += (1 - {ALL} / 1000) * x"),
+        ("y = y * (1.0 / (1 + 0.01 * count))", f"y = y * (1.0 / (1 + 0.01 * ({ALL})))"),
+        ("z = x + 0.1 * 0.99 ** count * x; x = z", f"z = x + 0.1 * 0.99 ** ({ALL}) * x; x = z"),
+    ],
+)
+def test_a_batch_that_is_changed_under_its_own_name(rows: str, told: str) -> None:
+    assert f"        {told}\n" in plan_of(HEAD.format(value=f"1.0\n        {rows}", given="beta")).text

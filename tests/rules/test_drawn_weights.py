@@ -67,3 +67,10 @@ def test_weights_that_are_the_same_are_left(body: str, method: str, before: str)
 )
 def test_weights_that_each_rank_draws_are_asked(body: str, method: str, before: str) -> None:
     assert len(asked(body, method, before)) == 1
+
+
+def test_weights_of_a_new_network_are_asked_about() -> None:
+    build = "def build():\n    return tf.keras.Sequential([tf.keras.layers.Dense(8)])\n"
+    body = "self.model.set_weights(build().get_weights())"
+    assert asked(body, before=build) == [body]
+    assert asked("self.model.set_weights(tf.keras.models.clone_model(self.model).get_weights())")

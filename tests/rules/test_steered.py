@@ -110,7 +110,9 @@ def test_a_variable_that_is_set_seldom_is_averaged(more: str) -> None:
     one."""
     source = PROGRAM.format(loss="a - gate * b", more=f"steps += 1\n        {more}")
     plan = plan_of(source.replace("gate =", "seen = tf.keras.metrics.Mean()\ngate =", 1))
-    value = more[more.index("assign(") + 7 : -1].replace("60", "max(1, 60 // hvd.size())")  # of a rank's steps
+    value = more[more.index("assign(") + 7 : -1].replace(
+        "60", "max(1, 60 // hvd.size())"
+    )  # of a rank's steps
     assert f"gate.assign(mean_over_ranks({value}))" in plan.text
     assert sum("later losses are made with it" in c.doubt for c in plan.changes) == 1
 

@@ -19,7 +19,7 @@ from horovodize.facts.sources import (
     Source,
 )
 from horovodize.source.nodes import walk
-from horovodize.summary.random_generators import MAKERS, initializers, makers
+from horovodize.summary.random_generators import MAKERS, initializers, is_of_layer, makers
 from horovodize.summary.syntax import argument, arguments, is_main_guard, position, says_none
 
 if TYPE_CHECKING:
@@ -76,11 +76,15 @@ class Draws:
     def draws(self, call: ast.Call) -> bool:
         """Whether a call draws at random: a library's function, a method of a generator, or what draws first weights."""
         of_library = self.is_drawn(self.module.names.of(call.func) or "")
-        return of_library or self.maker(call) is not None or bool(initializers(self.module, call))
+        of_weights = bool(initializers(self.module, call)) or is_of_layer(call)
+        return of_library or self.maker(call) is not None or of_weights
 
     def draws_own_weights(self, call: ast.Call) -> bool:
         """Whether a call draws first weights, `tf.keras.initializers.HeNormal()([4, 16])`, that no seed fixes."""
-        return any(not self.is_fixed(made, _WEIGHTS) for made in initializers(self.module, call))
+        made = initializers(self.module, call)
+        return any(not self.is_fixed(m, _WEIGHTS) for m in made) or (
+            is_of_layer(call) and not self.is_seeded(_WEIGHTS, call)
+        )
 
     def maker(self, call: ast.Call) -> ast.Call | None:
         """The call that made the generator whose method draws here: `np.random.default_rng()`."""

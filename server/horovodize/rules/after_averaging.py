@@ -8,13 +8,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import CORE, HVD, Draft
+from horovodize.rules.target_networks import HOLDERS, makes_weights, trained_by
 from horovodize.source import Edit
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import argument
+from horovodize.summary.syntax import CALLABLES, Loop, argument
 from horovodize.summary.undone_steps import base
 
 _WHAT = "Let all ranks change the weights by rank 0's random numbers"
@@ -29,6 +31,18 @@ _OWN_FACTOR = (
     "the gradients are averaged over all ranks before they are changed here by what each rank computes of its own, so the "
     "weights would differ between ranks; put it into the loss"
 )
+_SENT = "Send rank 0's weights after new ones are set"
+_WHY_SENT = "Each rank makes a network with random weights of its own here; ranks that go on with them train different models."
+_FRESH = (
+    "each rank makes a network with random weights of its own here, and sets them into what is trained; send rank 0's after "
+    "it, by `hvd.broadcast_variables(…, root_rank=0)`, where all ranks come there"
+)
+_SET_BACK = "Let all ranks set weights back, or none"
+_FAILED = (
+    "a rank whose own rows fail here sets its weights back alone, and goes on with others than the rest; let all ranks do it "
+    "where one fails, by an `hvd.allreduce` of whether it did"
+)
+_FAR = 600  # nodes that weights are made of
 ASSIGNS = ("assign", "assign_add", "assign_sub")
 
 
@@ -44,11 +58,28 @@ def keep_alike(draft: Draft) -> None:
         assert isinstance(call.func, ast.Attribute)
         for draw in _draws(draft, call.args, [*draft.sites.training_gradients, call.func.value]):
             _share(draft, draw, "G1")
+        trained = trained_by(draft, [v for u in draft.sites.updates for v in u.variables])
+        if any(made not in trained for made in fresh_weights(draft, call.args)):
+            _send(draft, call)
+        _ask_in_handler(draft, call)
+    for call in draft.sites.method_calls("load_weights", "restore"):
+        if _is_in_loops(draft, call):
+            _ask_in_handler(draft, call)
+
+
+def _ask_in_handler(draft: Draft, call: ast.Call) -> None:
+    """`except tf.errors.InvalidArgumentError: model.set_weights(kept)`"""
+    around = (a for a in draft.syntax.ancestors(call) if isinstance(a, (ast.ExceptHandler, *CALLABLES)))
+    handler = next(around, None)
+    if isinstance(handler, ast.ExceptHandler) and draft.once("set back", handler):
+        draft.ask("G1", call, _SET_BACK, _WHY_SENT, _FAILED)
 
 
 def gradients_of(draft: Draft, update: Update) -> ast.expr | None:
     """The gradients that an optimizer is given, as they are by then; None where they can't be seen."""
     given = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
+    if isinstance(update.call.func, ast.Attribute) and update.call.func.attr == "apply":
+        return given  # Keras 3's: the variables come beside them
     return _gradients_in(draft, given) if given is not None else None
 
 
@@ -97,12 +128,42 @@ def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> 
             yield n
 
 
+def fresh_weights(draft: Draft, values: list[ast.expr]) -> Iterator[ast.Call]:
+    """The models and layers with random weights of their own that values are made of, where they are made anew each time:
+    `build().get_weights()`, `clone_model(model).get_weights()`."""
+    loops = _training_loops(draft)
+    for n in draft.values.depends(values, _FAR):
+        if isinstance(n, ast.Call) and makes_weights(draft.module, n):
+            ways = draft.drive.ways(n)
+            hooks = (draft.facts.hooks.of(frame.function) for way in ways for frame in way)
+            if any(loop in loops for way in ways for f in way for loop in f.loops) or any(hooks):
+                yield n
+
+
+def _send(draft: Draft, call: ast.Call) -> None:
+    """`model.set_weights(build().get_weights())`, and then rank 0's for all."""
+    assert isinstance(call.func, ast.Attribute)
+    held, statement = draft.module.text(call.func.value), draft.syntax.statement(call)
+    alone = isinstance(statement, ast.Expr) and statement.value is call
+    if not draft.once("fresh weights", statement):
+        return
+    alike = draft.uniform.reached_alike(statement) and not draft.drive.in_traced(statement)
+    if not (alone and alike and draft.can_put_after(statement)):
+        draft.ask("G1", call, _SENT, _WHY_SENT, _FRESH)
+        return
+    sent = f"{held}.variables" if call.func.attr == "set_weights" else f"[{held}]"
+    lines = [f"{CORE}.broadcast_variables({sent}, root_rank=0)"]
+    draft.change("G1", statement, _SENT, _WHY_SENT, draft.put_after(statement, lines))
+
+
 def _begins_variable(draft: Draft, draw: ast.Call) -> bool:
-    """Whether a variable begins with what is drawn: it is broadcast."""
-    return any(
-        isinstance(a, ast.Call) and draft.names.of(a.func) == "tensorflow.Variable"
-        for a in draft.syntax.ancestors(draw)
-    )
+    """Whether a variable begins with what is drawn that is broadcast: a model's own, or one that steps train."""
+    for a in draft.syntax.ancestors(draw):
+        if isinstance(a, ast.Call) and draft.names.of(a.func) == "tensorflow.Variable":
+            owner = draft.syntax.method_class(draft.syntax.function(a))
+            held = owner is not None and bool(HOLDERS & draft.values.ancestors(owner))
+            return held or a in trained_by(draft, [v for u in draft.sites.updates for v in u.variables])
+    return False
 
 
 def _share(draft: Draft, draw: ast.Call, rule: str) -> None:
@@ -121,17 +182,35 @@ def _share(draft: Draft, draw: ast.Call, rule: str) -> None:
 
 def _set_by_hand(draft: Draft) -> Iterator[ast.Call]:
     """The calls in the training loops that set weights which steps train: `v.assign_add(…)`, `model.set_weights(…)`."""
-    trained = {ast.unparse(base(v)) for u in draft.sites.updates for v in u.variables}
+    trained = _trained(draft)
     by_hand = {call for step in draft.sites.hand_updates for call in step.calls}
-    loops = {
-        loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
-    }
     for call in draft.sites.method_calls(*ASSIGNS, "set_weights"):
         assert isinstance(call.func, ast.Attribute)
         if call in by_hand or not call.args or not is_trained(draft, call.func.value, trained):
             continue
-        if any(loop in loops for way in draft.drive.ways(call) for f in way for loop in f.loops):
+        ways = draft.drive.ways(call)
+        in_own_step = any(frame.function in draft.sites.own_steps for way in ways for frame in way)
+        if in_own_step or _is_in_loops(draft, call):
             yield call
+
+
+def _is_in_loops(draft: Draft, call: ast.Call) -> bool:
+    loops = _training_loops(draft)
+    return any(loop in loops for way in draft.drive.ways(call) for frame in way for loop in frame.loops)
+
+
+def _trained(draft: Draft) -> set[str]:
+    """What steps train, as it is written, and the models of what has a name: `model` of `params = model.variables`."""
+    variables = [v for u in draft.sites.updates for v in u.variables]
+    asked = (n for n in draft.values.depends(variables, _FAR) if isinstance(n, ast.Attribute))
+    models = {ast.unparse(n.value) for n in asked if n.attr in OF_MODEL}
+    return models | {ast.unparse(base(v)) for v in variables}
+
+
+def _training_loops(draft: Draft) -> set[Loop]:
+    return {
+        loop for u in draft.sites.updates for way in draft.drive.ways(u.call) for f in way for loop in f.loops
+    }
 
 
 def is_trained(draft: Draft, e: ast.expr, trained: set[str]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.rules.after_averaging import fresh_weights
 from horovodize.rules.draft import Draft
 from horovodize.summary.syntax import argument, arguments
 
@@ -31,7 +32,8 @@ def apply(draft: Draft) -> None:
             given = given_to_weights(draft, call)
             if given is None or not draft.once("drawn", call):
                 continue
-            if any(_draws(draft, hook.home, n) for n in draft.values.depends([given], 300)):
+            drawn = any(_draws(draft, hook.home, n) for n in draft.values.depends([given], 300))
+            if drawn or any(fresh_weights(draft, [given])):
                 draft.ask("K3", call, _WHAT, _WHY, _DOUBT)
 
 
@@ -58,8 +60,7 @@ def _draws(draft: Draft, home: ast.AST, n: ast.AST) -> bool:
     maker = draws.maker(n)
     if maker is not None:
         return not draws.gives_seed(maker)
-    of_layer = isinstance(n.func, ast.Attribute) and n.func.attr.endswith("kernel_initializer")
-    return draws.draws_own_weights(n) or of_layer and not draws.draws(n)
+    return draws.draws_own_weights(n)
 
 
 def _is_called_by(draft: Draft, home: ast.AST, n: ast.Call) -> bool:

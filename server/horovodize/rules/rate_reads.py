@@ -10,6 +10,7 @@ from horovodize.facts.record_tuples import place_of
 from horovodize.rules import counted
 from horovodize.rules.decisions import OfAll, Scheduled
 from horovodize.rules.draft import Draft
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import CALLABLES
 
 _SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
@@ -76,10 +77,27 @@ def _parts(draft: Draft, whole: ast.expr, index: int) -> list[ast.expr]:
     return [t.elts[index] for t in tuples] if len(tuples) == len(found) else []
 
 
-def _is_made_here(draft: Draft, name: ast.Name) -> bool:
-    """Whether a batch is made in the turn by more than its number: `x = rows[i] + noise / (1 + i)`."""
+def _is_made_here(draft: Draft, name: ast.Name, depth: int = 3) -> bool:
+    """Whether a batch is made in the turn by more than its number: `x = rows[i] + noise / (1 + i)`, `x += noise`; or what a
+    function is given is one."""
     bound = draft.module.scopes.reaching(name)
-    return bool(bound) and all(b.kind == "assign" and isinstance(b.value, ast.BinOp) for b in bound)
+    made = [b for b in bound if _makes(draft, b, depth)]
+    return bool(made) and all(b in made or b.kind == "item" for b in bound)  # `x += noise` of an item
+
+
+def _makes(draft: Draft, b: Binding, depth: int) -> bool:
+    if b.kind == "parameter":
+        return depth > 0 and _is_given_one(draft, b, depth - 1)
+    if b.kind == "assign" and isinstance(b.value, ast.Name):
+        return depth > 0 and _is_made_here(draft, b.value, depth - 1)
+    return b.kind == "augment" or (b.kind == "assign" and isinstance(b.value, ast.BinOp))
+
+
+def _is_given_one(draft: Draft, parameter: Binding, depth: int) -> bool:
+    given = draft.values.passed(parameter)
+    return any(
+        isinstance(e, ast.BinOp) or isinstance(e, ast.Name) and _is_made_here(draft, e, depth) for e in given
+    )
 
 
 def gives_schedule(draft: Draft, call: ast.Call) -> bool:

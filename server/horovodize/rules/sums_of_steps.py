@@ -75,6 +75,8 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
             return None
         drivers |= at[0]
     target, again = adding[0][1].target, False
+    if any(_is_item_of_turn(draft, sum_.target) for _, sum_ in adding):
+        return None
     own = {s for s, _ in adding}
     assigned = draft.sites.method_calls("assign", "assign_sub")
     if any(_sets(draft, call, target) for call in assigned):
@@ -89,6 +91,12 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
             return None
         again = again or inside is not None
     return Sum(target, adding, frozenset(drivers), again, by_step, whole, counts_rows)
+
+
+def _is_item_of_turn(draft: Draft, target: Place) -> bool:
+    """Whether each turn of a loop begins anew with something: the batch of `for x, y in data: x = x + table[y]`."""
+    bound = draft.module.scopes.reaching(target) if isinstance(target, ast.Name) else []
+    return any(b.kind == "item" for b in bound)
 
 
 def _is_under_tape(draft: Draft, place: ast.AST) -> bool:

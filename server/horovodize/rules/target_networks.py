@@ -143,7 +143,7 @@ def _asked(call: ast.Call) -> ast.expr:
 
 def _asks_what_has_weights(module: Module, call: ast.Call) -> bool:
     return isinstance(call.func, _CALLED) and any(
-        _makes_weights(module, made) for made in module.values.calls(_asked(call))
+        makes_weights(module, made) for made in module.values.calls(_asked(call))
     )
 
 
@@ -343,7 +343,7 @@ def made_of(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
     return found
 
 
-def _makes_weights(module: Module, call: ast.Call) -> bool:
+def makes_weights(module: Module, call: ast.Call) -> bool:
     """Whether a call makes a model or a layer with weights of its own."""
     names = module.values.made_by(call)
     if names & _NEW_WEIGHTS:

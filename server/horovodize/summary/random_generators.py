@@ -39,6 +39,13 @@ def initializers(module: Module, call: ast.Call) -> list[ast.Call]:
     ]
 
 
+def is_of_layer(call: ast.Call) -> bool:
+    """`layer.kernel_initializer(shape)`, which is random unless the program says otherwise."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr.endswith(
+        ("kernel_initializer", "embeddings_initializer")
+    )
+
+
 def _draws_weights(name: str) -> bool:
     of_keras = name.startswith(("tensorflow.keras.initializers.", "tensorflow.initializers."))
     last = name.rpartition(".")[2].lower().replace("_", "")
