@@ -462,3 +462,15 @@ def test_rows_that_a_mean_is_of_are_those_of_all_ranks_where_an_event_goes_by_th
 def test_what_may_go_back_is_no_sum(added: str) -> None:
     plan = plan_of(HEAD + textwrap.indent(f"total += {added}\n" + DUE, "        "))
     assert SUM not in plan.text
+
+
+@pytest.mark.parametrize("turn", ["y = y + 0.5 * model(x)", "y += table[n]", "x = x + table[n]"])
+def test_a_batch_that_is_added_to_is_no_sum(turn: str) -> None:
+    head = HEAD.replace("        loss = step", f"        {turn}\n        loss = step").replace(
+        "total, since", "table = tf.zeros(9)\nn, total, since", 1
+    )
+    text = plan_of(
+        head.replace("n, total, since, last, due = 0, 0,", "n, total, since, last, due = 0, 0, 0,")
+    ).text
+    assert "sum_over_ranks" not in text
+    assert f"        {turn}\n" in text
