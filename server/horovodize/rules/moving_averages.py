@@ -25,9 +25,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from types import NoneType
-from typing import TypeAlias
 
-from horovodize.facts.variable_additions import within
 from horovodize.rules import (
     counted,
     deciding_averages,
@@ -41,6 +39,15 @@ from horovodize.rules import (
     steered,
 )
 from horovodize.rules.draft import SIZE, Draft
+from horovodize.rules.kept_mixtures import (
+    WEIGHTS,
+    Change,
+    changed,
+    kept_lists,
+    leaves,
+    set_in_two,
+    set_items,
+)
 from horovodize.rules.mixtures import (
     WHAT,
     WHY,
@@ -51,7 +58,6 @@ from horovodize.rules.mixtures import (
     near,
     nearing,
     raise_to_power,
-    shares,
     stands_for,
 )
 from horovodize.rules.rule import Rule
@@ -64,17 +70,6 @@ _AVERAGES = (
     "tensorflow.train.ExponentialMovingAverage",
     "tensorflow.compat.v1.train.ExponentialMovingAverage",
 )
-_WEIGHTS = {
-    "trainable_variables",
-    "trainable_weights",
-    "variables",
-    "weights",
-    "get_collection",
-    "global_variables",
-}
-_COPYING = ("list", "tuple", "copy", "deepcopy")
-# What is kept, what it is changed by, whether that is added, and where.
-_Change: TypeAlias = tuple[str, ast.expr, bool, ast.AST]
 _EVERY = "the averages become the weights after this many steps of one rank: divide it by the number of ranks where it is set"
 _DEFAULT = 0.99  # of Keras' `ema_momentum` and the add-ons' `average_decay`
 
@@ -98,11 +93,17 @@ def apply(draft: Draft) -> None:
         graph_states.go_as_far(draft)
         _go_on_by_step(draft, steered.fed_numbers(draft))
         return graph_averages.tell(draft)
-    mixed = (*_assigned(draft), *_mixed_lists(draft), *_kept_lists(draft), *_set(draft), *_set_in_two(draft))
+    mixed = (
+        *_assigned(draft),
+        *_mixed_lists(draft),
+        *kept_lists(draft),
+        *set_items(draft),
+        *set_in_two(draft),
+    )
     for kept, value, site in (*mixed, *layer_averages.mixed(draft)):
         if counted.is_by_step(draft, site):
             mix(draft, kept, value)
-    for kept, value, adds, site in (*_added(draft), *_changed(draft), *layer_averages.changed(draft)):
+    for kept, value, adds, site in (*_added(draft), *changed(draft), *layer_averages.changed(draft)):
         if counted.is_by_step(draft, site):
             near(draft, nearing(draft, kept, value, adds=adds), value)
     _go_on_by_step(draft, steered.numbers(draft))
@@ -142,7 +143,7 @@ def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
         given = argument(call, "var_list", 0)
         parts = list(draft.values.depends([given], 200)) if given is not None else []
         if given is None or any(
-            isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in _WEIGHTS for n in parts
+            isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in WEIGHTS for n in parts
         ):
             return True
     return False
@@ -190,7 +191,7 @@ def _is_copy(draft: Draft, value: ast.expr) -> bool:
     return bool(bound) and all(b.kind == "item" for b in bound)
 
 
-def _added(draft: Draft) -> Iterator[_Change]:
+def _added(draft: Draft) -> Iterator[Change]:
     """`copy.assign_sub(0.01 * (copy - weight))`"""
     for _, site in blended(draft):
         if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.args:
@@ -215,7 +216,7 @@ def _mixed_into(draft: Draft, call: ast.Call, model: str) -> Iterator[tuple[str,
     sums = [n for n in found if n not in inner and not _is_mean(n)]
     for value in sums:
         for name, of in _zipped_around(draft, value).items():
-            if _is_of(draft, of, model) and any(stands_for(draft, e, name) for e in _leaves(value)):
+            if _is_of(draft, of, model) and any(stands_for(draft, e, name) for e in leaves(value)):
                 yield name, value, call
                 return
     asked = {ast.unparse(n.value) for n in made if isinstance(n, ast.Attribute) and n.attr == "get_weights"}
@@ -269,125 +270,6 @@ def _zipped_around(draft: Draft, node: ast.AST) -> dict[str, ast.expr]:
 def _is_of(draft: Draft, e: ast.expr, model: str) -> bool:
     """Whether an expression asks a model for its weights, under whatever name: `slow.get_weights()`, `slow.variables`."""
     return ast.unparse(named(draft, e)).startswith(model + ".")
-
-
-def _kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
-    """The same of `kept = [0.99 * k + 0.01 * w for k, w in zip(kept, model.get_weights())]`, the first time aside."""
-    for statement in draft.syntax.every(ast.Assign):
-        target, value = statement.targets[0], statement.value
-        if not isinstance(target, (ast.Name, ast.Attribute)):
-            continue
-        arms = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
-        for made in (arm for arm in arms if isinstance(arm, ast.ListComp)):
-            pairs: ast.AST = made.generators[0].iter
-            items = made.generators[0].target
-            if isinstance(pairs, ast.Name):  # `pairs = zip(…)` before
-                found = [o.node for o in draft.values.origins(pairs) if not o.path]
-                pairs = found[0] if len(found) == 1 else pairs
-            if not isinstance(items, ast.Tuple) or not isinstance(pairs, ast.Call):
-                continue
-            if draft.names.last(pairs.func) != "zip" or not any(_is_weights(draft, e) for e in pairs.args):
-                continue
-            for of, name in zip(pairs.args, items.elts, strict=False):
-                is_mixed = shares(draft, ast.unparse(name), made.elt) is not None
-                if ast.unparse(of) == ast.unparse(target) and is_mixed:
-                    yield ast.unparse(name), made.elt, statement
-
-
-def _set(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
-    """The same of `shadow[name] = 0.99 * shadow[name] + 0.01 * weight`, under whatever name it is made, and of an array that is
-    set as a whole, `copy[...] = 0.99 * copy + 0.01 * weight`."""
-    for statement in draft.syntax.every(ast.Assign):
-        target = statement.targets[0]
-        if isinstance(target, ast.Subscript):
-            value, kept = named(draft, statement.value), ast.unparse(target)
-            if _is_whole(target.slice):
-                kept = ast.unparse(target.value)
-            leaves = list(_leaves(value))
-            if any(stands_for(draft, e, kept) for e in leaves) and _has_weights(draft, leaves, kept):
-                yield kept, value, statement
-
-
-def _is_whole(place: ast.expr) -> bool:
-    """`[...]`, `[:]`"""
-    if isinstance(place, ast.Slice):
-        return place.lower is place.upper is place.step is None
-    return isinstance(place, ast.Constant) and place.value is ...
-
-
-def _set_in_two(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
-    """The same of an array in two statements, `copy *= 0.99` and `copy += 0.01 * weight`."""
-    for more in draft.syntax.every(ast.AugAssign):
-        less, kept = _lessened_before(draft, more), ast.unparse(more.target)
-        if less is not None and _has_weights(draft, list(_leaves(more.value)), kept):
-            stays = ast.BinOp(more.target, ast.Mult(), less.value)
-            yield kept, ast.copy_location(ast.BinOp(stays, ast.Add(), more.value), more.value), more
-
-
-def _lessened_before(draft: Draft, more: ast.AugAssign) -> ast.AugAssign | None:
-    """The statement right before one that adds to something, where it multiplies that."""
-    block = draft.syntax.block(more)
-    at = block.index(more)
-    less = block[at - 1] if at else None
-    if not isinstance(more.op, ast.Add) or not isinstance(less, ast.AugAssign):
-        return None
-    is_same = isinstance(less.op, ast.Mult) and ast.unparse(less.target) == ast.unparse(more.target)
-    return less if is_same else None
-
-
-def _changed(draft: Draft) -> Iterator[_Change]:
-    """The same of `shadow[name] -= 0.01 * (shadow[name] - weight)`."""
-    for statement in draft.syntax.every(ast.AugAssign):
-        if isinstance(statement.op, (ast.Add, ast.Sub)) and _lessened_before(draft, statement) is None:
-            value, kept = named(draft, statement.value), ast.unparse(statement.target)
-            if isinstance(value, ast.BinOp) and _has_weights(draft, list(_leaves(value)), kept):
-                yield kept, value, isinstance(statement.op, ast.Add), statement
-
-
-def _leaves(e: ast.expr) -> Iterator[ast.expr]:
-    """What a sum, a product or a difference is made of. What is divided by a number that changes is no mixture of two, but a
-    mean over all steps, which is the same of fewer."""
-    if not isinstance(e, ast.BinOp):
-        yield e
-    elif not isinstance(e.op, ast.Div) or isinstance(e.right, ast.Constant):
-        yield from _leaves(e.left)
-        yield from _leaves(e.right)
-
-
-def _has_weights(draft: Draft, leaves: list[ast.expr], kept: str) -> bool:
-    """Whether weights are among some operands, beside what is kept."""
-    return any(not stands_for(draft, e, kept) and _is_weights(draft, _bare(draft, e)) for e in leaves)
-
-
-def _bare(draft: Draft, e: ast.expr) -> ast.expr:
-    """`w` of `K.get_value(w)`, `w.numpy()`; `weights` of `weights[i]`."""
-    e = named(draft, e)
-    while True:
-        inner = within(draft.names.last(e.func), e) if isinstance(e, ast.Call) else None
-        if isinstance(e, ast.Subscript):
-            inner = e.value
-        if inner is None:
-            return e
-        e = inner
-
-
-def _is_weights(draft: Draft, e: ast.expr) -> bool:
-    """Whether an expression is a model's weights: not what is computed from them, as gradients are."""
-    return any(_gives_weights(draft, o.node) for o in draft.values.origins(e))
-
-
-def _gives_weights(draft: Draft, n: ast.AST) -> bool:
-    match n:
-        case ast.Attribute():
-            return n.attr in _WEIGHTS
-        case ast.ListComp(elt=elt, generators=[ast.comprehension(target=ast.Name(id=name), iter=of)]):
-            each = _bare(draft, elt)
-            return isinstance(each, ast.Name) and each.id == name and _is_weights(draft, of)
-        case ast.Call(func=func, args=[of]) if draft.names.last(func) in _COPYING:
-            return _is_weights(draft, of)
-        case ast.Call():
-            return draft.names.last(n.func) == "get_weights"
-    return False
 
 
 RULE = Rule("G7", "let moving averages of weights forget as fast for the rows seen", apply, __doc__ or "")
