@@ -630,6 +630,18 @@ for step in range(1000):
             "tf.assign(kept, loss * (1 - 0.9) + kept * 0.9)",
             "tf.assign(kept, loss * (1 - 0.9 ** hvd.size()) + kept * 0.9 ** hvd.size())",
         ),
+        (
+            "kept.assign_sub(0.01 * (kept - loss))",
+            "kept.assign_sub((1 - (1 - 0.01) ** hvd.size()) * (kept - loss))",
+        ),
+        (
+            "tf.assign_add(kept, (1 - 0.9) * (loss - kept))",
+            "tf.assign_add(kept, (1 - 0.9 ** hvd.size()) * (loss - kept))",
+        ),
+        (
+            "kept.assign(kept - 0.01 * (kept - loss))",
+            "kept.assign(kept - (1 - (1 - 0.01) ** hvd.size()) * (kept - loss))",
+        ),
     ],
 )
 def test_what_a_graph_mixes_with_each_step(move: str, after: str) -> None:
@@ -646,6 +658,7 @@ def test_what_a_graph_mixes_with_each_step(move: str, after: str) -> None:
             "if step % 10 == 0: sess.run(move)",
         ),  # as often for the rows
         ("kept.assign(0.99 * kept + 0.01 * mean)", "sess.run(move)"),  # as batch norm's layers do
+        ("kept.assign_sub(0.01 * (kept - loss))", "if step % 10 == 0: sess.run(move)"),
     ],
 )
 def test_what_a_graph_mixes_otherwise_is_said(move: str, runs: str) -> None:

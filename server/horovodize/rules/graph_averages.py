@@ -1,4 +1,5 @@
-"""Variables that an operation of a graph mixes with something else, `slow.assign(0.01 * live + 0.99 * slow)`: part of G7.
+"""Variables that an operation of a graph mixes with something else, `slow.assign(0.01 * live + 0.99 * slow)`, or moves a part
+of the way to it, `slow.assign_sub(0.01 * (slow - live))`: part of G7.
 
 Where sessions run it with each step, the share that stays is raised to the power of the number of ranks; else it is said.
 """
@@ -9,27 +10,33 @@ import ast
 
 from horovodize.rules import counted
 from horovodize.rules.draft import Draft
-from horovodize.rules.mixtures import mix, raise_to_power, shares
+from horovodize.rules.mixtures import is_moving_average, mix, near, nearing, raise_to_power
 from horovodize.rules.shrunk_weights import is_one_factor
+from horovodize.summary.syntax import argument
 
 _GOES_ON = (
     "this goes on from its last value, and each rank takes size() times fewer steps: where it comes with each step, the share "
     "that stays has to be raised to the power of the number of ranks"
 )
-_ASSIGN = ("tensorflow.assign", "tensorflow.compat.v1.assign")
+_PACKAGES = ("tensorflow", "tensorflow.compat.v1")
+_ASSIGN = tuple(f"{package}.assign" for package in _PACKAGES)
+_FUNCTIONS = tuple(f"{name}{how}" for name in _ASSIGN for how in ("", "_add", "_sub"))
+_MOVING_AVERAGE = "tensorflow.python.training.moving_averages.assign_moving_average"
 
 
 def tell(draft: Draft) -> None:
-    """Says of each such assignment that it goes on with the steps of a rank."""
+    """Lets each such assignment go as far for the rows that are seen, or says that it goes on with the steps of a rank."""
+    _tell_changes(draft)
     for call in (*draft.sites.method_calls("assign"), *draft.module.calls_of(*_ASSIGN)):
         value = _mixture(draft, call)
         if value is not None and draft.once("mixture", call):
             kept, _ = _set(draft, call)
-            mixes = shares(draft, kept, value) is not None and not _is_of_a_batch(draft, value)
+            mixes = is_moving_average(draft, kept, value, None) and not _is_of_a_batch(draft, value)
             if mixes and _is_by_step(draft, call):
                 mix(draft, kept, value)
             else:
                 draft.note("G7", value, _GOES_ON)
+            continue
         factor = _shrunk_by(draft, call)
         if factor is None:
             continue
@@ -37,6 +44,36 @@ def tell(draft: Draft) -> None:
             raise_to_power(draft, factor)
         elif draft.once("mixture", call):
             draft.note("G7", factor, _GOES_ON)
+
+
+def _tell_changes(draft: Draft) -> None:
+    """The same as a difference, `slow.assign_sub(0.01 * (slow - live))`, and by TensorFlow's own function."""
+    for name, adds in (("assign_add", True), ("assign_sub", False)):
+        functions = draft.module.calls_of(*(f"{package}.{name}" for package in _PACKAGES))
+        for call in (*draft.sites.method_calls(name), *functions):
+            kept, value = _set(draft, call)
+            share = nearing(draft, kept, value, adds=adds) if value is not None else None
+            if (
+                value is None
+                or share is None
+                or _is_of_a_batch(draft, value)
+                or not draft.once("mixture", call)
+            ):
+                continue
+            if _is_by_step(draft, call):
+                near(draft, share, value)
+            else:
+                draft.note("G7", value, _GOES_ON)
+    for call in draft.module.calls_of(_MOVING_AVERAGE):
+        decay, value = argument(call, "decay", 2), argument(call, "value", 1)
+        if decay is not None and value is not None and _is_weight(draft, value) and _is_by_step(draft, call):
+            raise_to_power(draft, decay)
+
+
+def _is_weight(draft: Draft, e: ast.expr) -> bool:
+    """Whether something is a variable of all that are trained: `v` of `for v in tf.trainable_variables()`."""
+    calls = (n for n in draft.values.depends([e], 100) if isinstance(n, ast.Call))
+    return any(draft.names.last(c.func) in ("trainable_variables", "global_variables") for c in calls)
 
 
 def _is_of_a_batch(draft: Draft, value: ast.expr) -> bool:
@@ -75,14 +112,17 @@ def _shrunk_by(draft: Draft, call: ast.Call) -> ast.expr | None:
 def _set(draft: Draft, call: ast.Call) -> tuple[str, ast.expr | None]:
     """(what is set, to what) of `tf.assign(v, value)`, `v.assign(value)`."""
     given = [*call.args]
-    if isinstance(call.func, ast.Attribute) and draft.names.of(call.func) not in _ASSIGN:
+    if isinstance(call.func, ast.Attribute) and draft.names.of(call.func) not in _FUNCTIONS:
         given = [call.func.value, *given]
     return (ast.unparse(given[0]), given[1]) if len(given) > 1 else ("", None)
 
 
 def _mixture(draft: Draft, call: ast.Call) -> ast.expr | None:
-    """What a variable is set to, where that is a sum of two products, one of them of the variable itself."""
+    """What a variable is set to, where that is a sum of two products, one of them of the variable itself, or the variable and a
+    part of a difference."""
     kept, value = _set(draft, call)
+    if value is not None and is_moving_average(draft, kept, value, None):
+        return value
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return None
     parts = [_factors(draft, e) for e in (value.left, value.right)]
