@@ -120,3 +120,26 @@ def test_the_logs_of_an_epoch_are_averaged_by_fit() -> None:
     assert "mean_over_ranks" not in text
     assert "load_weights(max(self.board)[1])" in text
     assert "result = heapq.heappop(self.board)" in text
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "np.load(board[-1])",
+        "np.mean([np.load(p) for p in board], axis=0)",
+        "sum(map(abs, map(len, [np.load(p) for p in board])))",
+    ],
+)
+def test_files_whose_names_are_kept_in_a_list_are_waited_for(read: str) -> None:
+    kept = loop("np.save(path, total); board.append(path)", "board.pop(0)", "path").replace(
+        "model.load_weights(path)\n", f"print(1)\nw = {read}\n"
+    )
+    text = plan_of(kept).text
+    assert text.index('name="saved")') < text.index(f"w = {read}")
+
+
+def test_files_of_another_list_are_not_waited_for() -> None:
+    kept = loop("np.save(path, total); board.append(path)", "board.pop(0)", "path").replace(
+        "model.load_weights(path)\n", "others = ['a.npy']\nw = np.load(others[0])\n"
+    )
+    assert 'name="saved")' not in plan_of(kept).text

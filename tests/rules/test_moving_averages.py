@@ -898,3 +898,29 @@ for i, (x, y) in enumerate(ds):
 def test_what_counts_ticks_counts_no_steps(test: str, now: str, counts_events: bool) -> None:
     text = plan_of(HEAD + TICKS.format(test=test, now=now)).text
     assert ("if ticks % 40 == 0" in text) is counts_events
+
+
+REPTILE = """\
+eps = 0.2
+def look():
+    kept = model.get_weights()
+    for _ in range(8):
+        step(np.random.rand(4, 1), np.random.rand(4, 1))
+    model.set_weights(kept)
+for turn in range(200):
+    before = model.get_weights()
+    for _ in range(5):
+        step(np.random.rand(4, 1), np.random.rand(4, 1))
+    after = model.get_weights()
+    model.set_weights([{mixed} for a, b in zip(after, before)])
+    if turn % 50 == 0:
+        look()
+"""
+
+
+@pytest.mark.parametrize("mixed", ["b + eps * (a - b)", "(1 - eps) * b + eps * a"])
+def test_a_part_of_the_way_back_in_each_round_of_steps_is_asked_about(mixed: str) -> None:
+    """Reptile's outer step: what stays of the new weights is no average over rounds."""
+    plan = plan_of(TAPE + "import numpy as np\n" + REPTILE.format(mixed=mixed))
+    assert f"model.set_weights([{mixed} for" in plan.text
+    assert any("goes a part of the way" in str(c.doubt) for c in plan.to_confirm)

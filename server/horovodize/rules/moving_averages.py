@@ -215,7 +215,10 @@ def _mixed_into(draft: Draft, call: ast.Call, model: str) -> Iterator[tuple[str,
     inner = {n for value in found for n in ast.walk(value) if n is not value}
     sums = [n for n in found if n not in inner and not _is_mean(n)]
     for value in sums:
-        for name, of in _zipped_around(draft, value).items():
+        pairs = _zipped_around(draft, value)
+        if pairs and all(_is_of(draft, of, model) for of in pairs.values()):
+            return  # a part of the way back to what it was before some steps, in each round of them (Reptile)
+        for name, of in pairs.items():
             if _is_of(draft, of, model) and any(stands_for(draft, e, name) for e in leaves(value)):
                 yield name, value, call
                 return

@@ -262,6 +262,8 @@ class Files:
         as_written = ast.unparse(write.path) == ast.unparse(read.path)
         if as_written or self._paths.are_given_both(write.path, read.path) or self._is_one_of(write, read):
             return True
+        if self._paths.is_kept_in(write.path, read.path):
+            return True
         name, wanted_name = self._paths.name(write.path), self._paths.name(read.path)
         if write.family == "file" and name is not None and wanted_name is not None and name != wanted_name:
             return False

@@ -32,6 +32,29 @@ class Paths:
         """Whether two places get a path that is made in one place, as functions are passed it."""
         return bool(self._made(path) & self._made(other))
 
+    def is_kept_in(self, path: ast.expr, other: ast.expr) -> bool:
+        """Whether a path is put into a list that another one is taken from: `kept.append(path)`, `np.load(kept[-1])`."""
+        lists = {ast.unparse(e) for e in self._taken_from(other)}
+        for call in self.module.calls_called("append", "appendleft", "heappush") if lists else ():
+            if not call.args:
+                continue
+            func = call.func
+            held = func.value if isinstance(func, ast.Attribute) and len(call.args) == 1 else call.args[0]
+            if ast.unparse(held) in lists:
+                parts = [n for n in ast.walk(call.args[-1]) if isinstance(n, ast.expr)]
+                if any(ast.unparse(n) == ast.unparse(path) or self.are_given_both(n, path) for n in parts):
+                    return True
+        return False
+
+    def _taken_from(self, path: ast.expr) -> list[ast.expr]:
+        """The lists that a path is an item of."""
+        while isinstance(path, ast.Subscript) and isinstance(path.value, ast.Subscript):
+            path = path.value  # of a tuple in a list
+        if isinstance(path, ast.Subscript):
+            return [path.value]
+        bound = self.module.scopes.reaching(path) if isinstance(path, ast.Name) else []
+        return [b.value for b in bound if b.kind == "item" and b.value is not None]
+
     def are_given_others(
         self, path: ast.expr | None, other: ast.expr | None, call: ast.AST, later: ast.AST
     ) -> bool:
