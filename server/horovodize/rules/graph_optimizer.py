@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import graph_states, strong
+from horovodize.rules import graph_drawn_weights, graph_states, strong
 from horovodize.rules.draft import CORE, Draft
 from horovodize.rules.optimizers import trained_optimizers, wrap
 from horovodize.rules.rule import Rule
@@ -63,6 +63,7 @@ def apply(draft: Draft) -> None:
     if draft.sites.graph.sessions:
         _refuse_by_hand(draft)
         graph_states.apply(draft)
+        graph_drawn_weights.ask(draft)
 
 
 def _refuse_private(draft: Draft, optimizer: ast.Call) -> None:
