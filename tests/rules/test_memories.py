@@ -146,3 +146,18 @@ for epoch in range(4):
 def test_what_rows_are_drawn_by_is_asked_about(order: str, asks: int) -> None:
     plan = plan_of(HARD.format(order=order))
     assert sum("each rank fills this in" in c.doubt for c in plan.changes) == asks
+
+
+@pytest.mark.parametrize(
+    ("filled", "after", "said"),
+    [
+        ("losses[rows.numpy()] = out[:, 0]", "np.save('losses.npy', losses)", 1),
+        ("losses[rows.numpy()] += out[:, 0]", "np.savetxt('losses.txt', losses / 9)", 1),
+        ("losses[rows.numpy()] = out[:, 0]", "print(losses.mean())", 0),  # only shown
+        ("rates[epoch] = float(out[0, 0])", "np.save('rates.npy', rates)", 0),  # a history
+        ("memory[0] = out[0]", "np.save('memory.npy', memory)", 0),
+    ],
+)
+def test_what_is_written_of_each_row_is_said_to_be_a_ranks_own(filled: str, after: str, said: int) -> None:
+    plan = plan_of(PROGRAM.format(filled=filled, more="") + after + "\n")
+    assert sum("what rank 0 writes of it" in note.message for note in plan.notes) == said

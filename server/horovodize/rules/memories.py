@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
+from horovodize.rules.guards import outputs_of
 from horovodize.rules.steered import used_in_losses
 from horovodize.rules.target_networks import FILLS, MOVES, made_of
-from horovodize.summary.syntax import Loop
+from horovodize.summary.syntax import Loop, arguments
 
 _WHAT = "Let all ranks remember the same of the rows"
 _WHY = "A loss that is made with what a rank has missed trains for another aim."
@@ -25,6 +26,10 @@ _ASKED = (
 _MOVED = (
     "each rank moves parts of this on by its own rows, and later losses are made with it: it differs more and more between the "
     "ranks; let all ranks move it on by the rows of all (`hvd.allgather`)"
+)
+_WRITTEN = (
+    "each rank fills this in for the rows that it is dealt, and what rank 0 writes of it has its own only: exchange what the "
+    "ranks filled in before that (`hvd.allgather`, or `hvd.allreduce` of a sum)"
 )
 _SORTING = ("argsort", "argpartition")
 _DRAWING = ("choice", "choices", "multinomial")
@@ -41,6 +46,26 @@ def ask(draft: Draft) -> None:
         if made_of(draft, memory) & read and draft.once("memory", draft.syntax.statement(given[0])):
             doubt = _MOVED if _moves(draft, given[0]) else _ASKED
             draft.ask("G2", draft.syntax.statement(given[0]), _WHAT, _WHY, doubt)
+    written = _written(draft) if found else set()
+    for memory, given in found:
+        if made_of(draft, memory) & written and _is_by_number_of_row(draft, given[0]):
+            if draft.once("memory", draft.syntax.statement(given[0])):
+                draft.note("G2", draft.syntax.statement(given[0]), _WRITTEN)
+
+
+def _written(draft: Draft) -> set[ast.AST]:
+    """What makes the names that files are written of, after training or in it."""
+    outputs = outputs_of(draft)
+    found = ((call, outputs.effects.output_calls.of(call)) for call in outputs.candidates)
+    calls = [call for call, output in found if output is not None and output.kind == "write"]
+    names = [n for c in calls for n in draft.values.depends(arguments(c), 200)]
+    return {made for n in names if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
+
+
+def _is_by_number_of_row(draft: Draft, place: ast.expr) -> bool:
+    """Whether places are those of the rows of a batch: `i` of `for i, x, y in numbered:`."""
+    names = [n for n in ast.walk(place) if isinstance(n, ast.Name)]
+    return any(draft.facts.dealt.is_own(n) for n in names)
 
 
 def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
