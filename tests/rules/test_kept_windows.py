@@ -187,3 +187,11 @@ def test_one_that_is_shown_stays_as_long_as_what_it_holds() -> None:
     plan = plan_of(BY_CALLBACK.format("self.held[0]"))
     assert "collections.deque(maxlen=window)" in plan.text
     assert any("size of what is filled" in note.message for note in plan.notes)
+
+
+def test_a_window_of_the_weights_after_the_last_steps() -> None:
+    source = PROGRAM.format(test="False", then="break", item="model.get_weights()", size="20")
+    mean = "model.set_weights([np.mean(w, axis=0) for w in zip(*window)])\n"
+    assert "deque(maxlen=max(1, 20 // hvd.size()))" in plan_of(source + mean).text
+    every = source.replace("    window.append", "    if step % 100 == 0: window.append")
+    assert "deque(maxlen=20)" in plan_of(every + mean).text  # it comes as often for the rows

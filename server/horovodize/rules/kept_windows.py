@@ -3,7 +3,7 @@
 `window = deque(maxlen=20)` that each step appends its loss to holds the losses of 20 steps, and so does a list that gives its
 first away once it is longer (`capped_lists`). A rank takes size() times fewer, so 20 of its own stand for size() times as many
 rows: where something is decided by their mean, the window holds 1/size() of them, and so do the tests of whether it is full,
-`len(window) == 20`."""
+`len(window) == 20`. Likewise one of the last steps' weights, whose mean is the model's in the end."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _divided(draft: Draft) -> Iterator[_Window]:
     """The windows that each step adds to, by whose mean something is decided."""
     for window in (*_deques(draft), *_lists(draft)):
         number = draft.facts.feeding.kinds.constant(window.most)
-        if number is None or number < 2 or not _decides(draft, window):
+        if number is None or number < 2 or not (_decides(draft, window) or _holds_weights(draft, window)):
             continue
         grows = [
             c
@@ -123,6 +123,15 @@ def _decides(draft: Draft, window: _Window) -> bool:
         if is_mean and not is_shown(draft, read):
             return True
     return False
+
+
+def _holds_weights(draft: Draft, window: _Window) -> bool:
+    """Whether a window holds the weights after each of the last steps: `window.append(model.get_weights())`."""
+    added = [a for c in growing(draft, window.held) if isinstance(c, ast.Call) for a in c.args]
+    return any(
+        isinstance(n, ast.Call) and draft.names.last(n.func) == "get_weights"
+        for n in draft.values.depends(added, 60)
+    ) and any(not is_shown(draft, read) for read in window.reads)
 
 
 def _divisors(draft: Draft, window: _Window, number: int) -> list[ast.expr] | None:
