@@ -88,6 +88,8 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
     for choice in choices(draft):
         if not measured_choices.take(draft, choice, _WHY_NETWORK):
             _agree(draft, choice, differing(draft, choice), "HVD205", measured_choices.NETWORKS, _WHY_NETWORK)
+    for frozen in measured_choices.frozen(draft):
+        _agree(draft, frozen, differing(draft, frozen), "HVD205", measured_choices.NETWORKS, _WHY_NETWORK)
     for test in left_out_networks.tests(draft):
         _agree(draft, test, differing(draft, test), "HVD205", measured_choices.NETWORKS, _WHY_NETWORK)
     for optimizer in optimizers(draft):

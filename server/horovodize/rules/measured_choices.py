@@ -37,6 +37,13 @@ def take(draft: Draft, choice: ast.expr, why: str) -> bool:
     return True
 
 
+def frozen(draft: Draft) -> Iterator[ast.expr]:
+    """What says whether layers are trained: `layer.trainable = random.random() < 0.7`."""
+    for statement in draft.syntax.every(ast.Assign):
+        if any(isinstance(t, ast.Attribute) and t.attr == "trainable" for t in statement.targets):
+            yield statement.value
+
+
 def _made(draft: Draft, choice: ast.expr) -> Iterator[ast.expr]:
     """Where a choice is made: what its name is set to, or itself. Nothing where a name gets it otherwise."""
     if not isinstance(choice, ast.Name):
@@ -47,4 +54,4 @@ def _made(draft: Draft, choice: ast.expr) -> Iterator[ast.expr]:
         yield from (b.value for b in bound if b.value is not None)
 
 
-__all__ = ["NETWORKS", "take"]
+__all__ = ["NETWORKS", "frozen", "take"]
