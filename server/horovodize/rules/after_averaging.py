@@ -129,7 +129,7 @@ def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> 
 
 
 def fresh_weights(draft: Draft, values: list[ast.expr]) -> Iterator[ast.Call]:
-    """The models and layers with random weights of their own that values are made of, where they are made anew each time:
+    """The models and layers with random weights of their own that values are made of, where they are made again each time:
     `build().get_weights()`, `clone_model(model).get_weights()`."""
     loops = _training_loops(draft)
     for n in draft.values.depends(values, _FAR):

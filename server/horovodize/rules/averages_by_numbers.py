@@ -1,11 +1,11 @@
-"""Averages over the steps of a divided loop by a number that the program knows beforehand: part of G4, G5 and S5.
+"""Averages over a dataset that was divided by a number that is written out: part of G4, G5 and S5.
 
     for x, y in data:
         total += train_step(x, y)
     print(total / 50)
 
-Of whatever number of steps or rows it is, a rank adds up 1/size() of what one process did (`averages` knows the lengths of
-what is divided). A number that is small is none of steps, and one that isn't seen may be: both are divided exactly."""
+How many rows a dataset has may not be seen, but a number that is written out is one of rows or steps, unless it is small; a
+rank adds up 1/size() of what one process did. (`averages` knows the lengths of what is divided.)"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import math
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.plan import Decision
-from horovodize.rules.averages import is_summed, sums_of
+from horovodize.rules.averages import is_of_shared, is_summed, sums_of
 from horovodize.rules.averages_of_events import WHAT, WHY
 from horovodize.rules.decisions import Divided, OfAll
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -29,14 +29,16 @@ _ROUNDED = ("int", "round", "ceil", "floor", "float")
 
 
 def keep(draft: Draft, driver: Driver, rule: str) -> None:
-    """Divides what a sum over a divided loop is divided by after it, once."""
+    """Divides what a sum over a divided dataset is divided by after it, once."""
+    if not is_of_shared(draft, driver):
+        return
     sums = _measured(draft, driver)
     for divisor, what in divisors_in(draft, driver.loop) if sums else ():
         outside = not draft.syntax.inside(divisor, driver.loop)
         if outside and _is_last(draft, divisor, what) and is_summed(draft, driver, what, sums):
-            if _is_known_before(draft, driver, divisor) and not any(
-                draft.was(n, OfAll) for n in ast.walk(what)
-            ):
+            number = _number(draft, divisor)
+            own = counts_a_share(draft, divisor) or any(draft.was(n, OfAll) for n in ast.walk(what))
+            if number is not None and number >= _OF_STEPS and not own:
                 _divide_by(draft, divisor, rule)
 
 
@@ -64,28 +66,11 @@ def _is_last(draft: Draft, divisor: ast.expr, what: ast.AST) -> bool:
     )
 
 
-def _is_known_before(draft: Draft, driver: Driver, e: ast.expr) -> bool:
-    """Whether a number is the same on all ranks, set before a loop, and no share of something already."""
-    if draft.was(e, Divided) or counts_a_share(draft, e) or draft.uniform.reasons(e):
-        return False
-    made_of = list(draft.values.depends([e], 200))
-    set_by = [b for n in made_of if isinstance(n, ast.Name) for b in draft.module.scopes.reaching(n)]
-    if any(draft.was(n, Divided) for n in made_of) or any(b.kind in ("item", "augment") for b in set_by):
-        return False
-    return not any(draft.syntax.inside(b.statement, driver.loop) for b in set_by)
-
-
 def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
-    number = _number(draft, divisor)
-    if number == 1 or not draft.decide(divisor, Divided(rule)):
-        return
-    opening, closing = ("(", ")") if needs_parentheses(divisor) else ("", "")
-    if number is not None and number >= _OF_STEPS:
-        around = (f"max(1, {opening}", f"{closing} // {SIZE})")
-    else:
-        around = (f"({opening}", f"{closing} / {SIZE})")
-    edits = Edit.around(draft.module.span(divisor), *around)
-    draft.change(rule, divisor, WHAT, WHY, draft.decided(Decision.DIVIDED, edits))
+    if draft.decide(divisor, Divided(rule)):
+        opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
+        edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
+        draft.change(rule, divisor, WHAT, WHY, draft.decided(Decision.DIVIDED, edits))
 
 
 def _number(draft: Draft, e: ast.expr, depth: int = 5) -> float | None:

@@ -82,7 +82,6 @@ def divide_loops(draft: Draft) -> None:
             averages.keep(draft, driver, draft.loop_rule)
         if driver.kind is Kind.DATASET:
             averages.keep_of_dataset(draft, driver, draft.loop_rule)
-        if len(draft.changes) > before or averages.is_of_shared(draft, driver):
             averages_by_numbers.keep(draft, driver, draft.loop_rule)
         own_batches(draft, driver, draft.loop_rule, partial(learning_rate.gives_rate, draft))
         if len(draft.changes) > before:

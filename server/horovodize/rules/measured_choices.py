@@ -15,6 +15,7 @@ from horovodize.rules.any_rank_test import agree_value, differing
 from horovodize.rules.decisions import Covered
 from horovodize.rules.draft import Draft
 
+_TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 WHAT = "Train the network that rank 0 chooses"
 NETWORKS = (
     "ranks may train different networks here: {why}; decide by something that is the same on every rank"
@@ -22,7 +23,10 @@ NETWORKS = (
 
 
 def take(draft: Draft, choice: ast.expr, why: str) -> bool:
-    """Whether a choice goes by a rank's own rows: it is made rank 0's then, or refused."""
+    """Whether a choice, other than by a test, goes by a rank's own rows: it is made rank 0's then, or refused. (Tests go by
+    the mean over ranks: `chosen_for_steps`.)"""
+    if isinstance(choice, _TESTS):
+        return False
     varying = [r for r in differing(draft, choice) if isinstance(r, Varies)]
     if not any(r.kind is Source.ROWS for r in varying) or any(r.kind is Source.GAME for r in varying):
         return False

@@ -94,7 +94,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
 
 
 def _is_item_of_turn(draft: Draft, target: Place) -> bool:
-    """Whether each turn of a loop begins anew with something: the batch of `for x, y in data: x = x + table[y]`."""
+    """Whether each turn of a loop begins again with something: the batch of `for x, y in data: x = x + table[y]`."""
     bound = draft.module.scopes.reaching(target) if isinstance(target, ast.Name) else []
     return any(b.kind == "item" for b in bound)
 
