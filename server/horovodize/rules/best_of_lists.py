@@ -37,7 +37,7 @@ _OF_FILES = (
     "rename",
     "copy",
 )
-_FAR = 200  # nodes that a path is made of
+_FAR = 2000  # nodes that paths are made of
 _BEST = (
     "which checkpoints are the best is decided here by what each rank's own rows gave: put in the mean over all ranks "
     "(`hvd.allreduce`), if the best of all rows are meant"
@@ -47,15 +47,18 @@ _BEST = (
 def agree(draft: Draft) -> set[ast.AST]:
     """Averages what orders such lists. Gives what makes ranks differ in it no more."""
     alike = set[ast.AST]()
-    for call in draft.module.calls_which(_puts) if draft.divided else ():
+    puts = draft.module.calls_which(_puts) if draft.divided else []
+    found = _ordered(draft) if puts else set[str]()
+    found &= _naming_files(draft) if found else set()
+    for call in puts if found else ():
         held, item = _put(draft.module, call)
-        own = {e: of_own_rows(draft, e) for e in item.elts}
-        measured = {e: found for e, found in own.items() if found}
-        if not measured or not _is_ordered(draft, held) or not _names_files(draft, held):
+        if ast.unparse(held) not in found:
             continue
-        for e, found in measured.items():
+        own = {e: of_own_rows(draft, e) for e in item.elts}
+        measured = {e: wheres for e, wheres in own.items() if wheres}
+        for e, wheres in measured.items():
             if means.decide_alike(draft, e, number=True):
-                alike |= found
+                alike |= wheres
             else:
                 draft.note("C6", e, _BEST)
     return alike
@@ -89,32 +92,31 @@ def _is_logs_of_an_epoch(draft: Draft, n: ast.AST) -> bool:
     return hook is not None and not hook.is_of_batches and name is not None and name == hook.logs
 
 
-def _is_ordered(draft: Draft, held: ast.expr) -> bool:
-    name = ast.unparse(held)
+def _ordered(draft: Draft) -> set[str]:
+    """The lists that are sorted, or of which the first or last is taken, as they are written."""
     sorts = (c.func for c in draft.sites.method_calls("sort") if isinstance(c.func, ast.Attribute))
-    if any(ast.unparse(f.value) == name for f in sorts):
-        return True
-    return any(ast.unparse(c.args[0]) == name for c in _ordering(draft) if c.args)
+    return {ast.unparse(f.value) for f in sorts} | {
+        ast.unparse(c.args[0]) for c in _ordering(draft) if c.args
+    }
 
 
 def _ordering(draft: Draft) -> Iterator[ast.Call]:
-    for call in draft.syntax.calls:
+    for call in draft.module.calls_called(*{name.rpartition(".")[2] for name in _ORDERING}):
         built_in = draft.module.scopes.is_builtin(call.func)
         name = draft.names.last(call.func) if built_in else draft.names.of(call.func)
         if name in _ORDERING:
             yield call
 
 
-def _names_files(draft: Draft, held: ast.expr) -> bool:
-    """Whether files are read or removed by what stands in a list."""
-    name = ast.unparse(held)
-    calls = (c for c in draft.syntax.calls if draft.names.last(c.func) in _OF_FILES)
-    return any(
-        ast.unparse(n) == name
-        for c in calls
-        for n in draft.values.depends(c.args, _FAR)
-        if isinstance(n, type(held))
+def _naming_files(draft: Draft) -> set[str]:
+    """What files are read or removed by, as it is written."""
+    given = [a for call in draft.module.calls_called(*_OF_FILES) for a in call.args]
+    held = (
+        n
+        for n in draft.values.depends(given, _FAR)
+        if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))
     )
+    return {ast.unparse(n) for n in held}
 
 
 __all__ = ["agree", "of_own_rows"]
