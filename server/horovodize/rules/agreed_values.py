@@ -147,17 +147,18 @@ def _agree_on_turns(draft: Draft, loop: Loop) -> None:
     found = [r for r in uniform.number_reasons(loop.iter) if not draft.was(r.where, Agreed)]
     e = draft.facts.feeding.iterable(loop)
     if e is None or not draft.facts.feeding.kinds.is_range(e):
-        known = written_first(draft) if found else ()
-        used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED and r.where not in known]
+        used = [r for r in found if isinstance(r, Varies) and r.kind in _WHERE_USED]
         if used and all(_lists_files(draft, r) for r in used):
             draft.ask(draft.loop_rule, loop.iter, _SAME_FILES, _WHY_STEPS, _LISTED)
         elif not used or _agree_on_counts(draft, loop.iter, used):
             pass
+        elif written_first(draft).issuperset(r.where for r in used):
+            pass  # all ranks wait for rank 0's file, and read that
         elif any(_asks_for_file(draft, r) for r in used):
             draft.ask(draft.loop_rule, loop.iter, _SAME_FILES, _WHY_STEPS, _KEPT)
         else:
             draft.refuse("HVD205", loop.iter, _STEPS.format(why=used[0].why))
-        found = [r for r in found if isinstance(r, Varies) and r.where not in known and r not in used]
+        found = [r for r in found if isinstance(r, Varies) and r not in used]
     else:
         _take_measured(draft, loop.iter)
     _agree(draft, loop.iter, found, "HVD205", _STEPS, _WHY_STEPS)
