@@ -904,3 +904,32 @@ def test_a_session_chosen_of_two_is_sent_wherever_it_may_be_trained() -> None:
     begin = "model = Model(4)\none, two = tf.Session(), tf.Session()\none.run(tf.global_variables_initializer())\n"
     after = text(TWICE + begin + "sess = one if choice else two\nfit(sess, model)\n")
     assert "one.run(hvd.broadcast_global_variables(root_rank=0))\n" in after
+
+
+SELDOM = """\
+import numpy as np
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.Variable(tf.zeros([4, 1]))
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w)))
+train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+again = tf.variables_initializer([w])
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for step in range(1000):
+        value, _ = sess.run([loss, train], {x: draw()})
+        if TEST:
+            sess.run(again)
+"""
+
+
+def test_what_all_ranks_seldom_begin_again_is_sent_there() -> None:
+    text = plan_of(SELDOM.replace("TEST", "step % 300 == 299")).text
+    assert (
+        "            sess.run(again)\n            sess.run(hvd.broadcast_global_variables(root_rank=0))\n"
+        in text
+    )
+    own = plan_of(SELDOM.replace("TEST", "value > 9")).text  # one rank alone may come there
+    assert (
+        "            sess.run(again)\n        sess.run(hvd.broadcast_global_variables(root_rank=0))\n" in own
+    )

@@ -211,6 +211,7 @@ def _named(draft: Draft, ready: Run, statement: ast.stmt, frame: Frame) -> _Plac
     """The place after a statement, if the session has a name there; else right after what makes its variables ready."""
     syntax = draft.syntax
     if frame.node is ready.call or syntax.inside(ready.call, statement):
+        statement = _where_all_come(draft, ready, statement)
         if ready.session is None or _is_known_at(draft, ready.session, statement):
             return _Place(statement, ready, _text(draft, ready.session))
         return _Place(_lifted(draft, ready, statement), ready, _text(draft, ready.session))
@@ -218,6 +219,17 @@ def _named(draft: Draft, ready: Run, statement: ast.stmt, frame: Frame) -> _Plac
     if name is not None:
         return _Place(statement, ready, name)
     return _Place(_lifted(draft, ready), ready, _text(draft, ready.session))
+
+
+def _where_all_come(draft: Draft, ready: Run, statement: ast.stmt) -> ast.stmt:
+    """The statement of a run itself, where a loop comes to it seldom, and all ranks do: `if step % 300 == 299:
+    sess.run(begin_again)`. Else all variables would be sent in each turn."""
+    own, syntax = draft.syntax.statement(ready.call), draft.syntax
+    seldom = isinstance(statement, ast.If) and own is not statement and bool(syntax.loops(statement))
+    here = syntax.function(own) is syntax.function(statement)
+    if seldom and here and draft.can_put_after(own) and draft.uniform.reached_alike(own):
+        return own
+    return statement
 
 
 def _after_call(draft: Draft, place: _Place, up: tuple[Frame, ...], met: Frame) -> _Place | None:
