@@ -17,11 +17,10 @@ from horovodize.summary.kinds import Kind
 from horovodize.summary.syntax import CALLABLES, Function, is_forever
 
 _RANGES = ("numpy.arange",)
-# What lists files.
-_OF_FILES = {
+LISTING_FILES = (
     "os.listdir", "glob.glob", "tensorflow.io.gfile.listdir", "tensorflow.io.gfile.glob",
     "tensorflow.compat.v1.gfile.ListDirectory", "tensorflow.compat.v1.gfile.Glob",
-}  # fmt: skip
+)  # fmt: skip
 _LISTS = ("sorted", "list", "tuple")
 _ITERATORS = ("nditer", "ndenumerate", "ndindex", "gen_batches", "gen_even_slices")
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try, ast.Global, ast.Nonlocal, ast.Delete)
@@ -93,7 +92,7 @@ class Generators:
         return all(lists) or self.feeding.kinds.of(e) in (Kind.ARRAY, Kind.ARRAYS)
 
     def _gives_list(self, call: ast.Call) -> bool:
-        return self._is_builtin(call, _LISTS) or self.feeding.names.of(call.func) in _OF_FILES
+        return self._is_builtin(call, _LISTS) or self.feeding.names.of(call.func) in LISTING_FILES
 
     def _may_be_iterator(self, call: ast.Call) -> bool:
         """`pd.read_csv(path, chunksize=100)`, `np.ndenumerate(x)`"""

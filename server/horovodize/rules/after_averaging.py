@@ -54,11 +54,11 @@ def keep_alike(draft: Draft) -> None:
             _refuse_own_factors(draft, update, gradients)
             for draw in _draws(draft, [gradients], update.gradients):
                 _share(draft, draw, rule)
+    trained = trained_by(draft, [v for u in draft.sites.updates for v in u.variables])
     for call in _set_by_hand(draft):
         assert isinstance(call.func, ast.Attribute)
         for draw in _draws(draft, call.args, [*draft.sites.training_gradients, call.func.value]):
             _share(draft, draw, "G1")
-        trained = trained_by(draft, [v for u in draft.sites.updates for v in u.variables])
         if any(made not in trained for made in fresh_weights(draft, call.args)):
             _send(draft, call)
         _ask_in_handler(draft, call)

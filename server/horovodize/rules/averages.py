@@ -46,7 +46,7 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
     if counts or batches is not None:
         _divide(draft, driver, rule, is_count)
         for told in told_averages.divisors(draft, driver.loop, sums_of(driver), is_count):
-            _divide_by(draft, told, rule)
+            divide_by(draft, told, rule)
     e = driver.iterable
     if isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) == 1:
         told_averages.note_kept(draft, driver.loop, e.args[0], rule)
@@ -118,10 +118,10 @@ def _divide(
         for divisor in (divided_by, *factors(divided_by)) if is_summed(draft, driver, what, sums) else ():
             if draft.was(divided_by, Divided) or counts_a_share(draft, divisor) or not counts(divisor):
                 continue
-            _divide_by(draft, divisor, rule)
+            divide_by(draft, divisor, rule)
 
 
-def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
+def divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
     if draft.decide(divisor, Divided(rule)):
         opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
         edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")

@@ -14,13 +14,10 @@ import math
 
 from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
-from horovodize.plan import Decision
-from horovodize.rules.averages import is_of_shared, is_summed, sums_of
-from horovodize.rules.averages_of_events import WHAT, WHY
+from horovodize.rules.averages import divide_by, is_of_shared, is_summed, sums_of
 from horovodize.rules.decisions import Divided, OfAll
-from horovodize.rules.draft import SIZE, Draft, needs_parentheses
+from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share, divisors_in, feeding
-from horovodize.source import Edit
 from horovodize.summary.augmented import added
 from horovodize.summary.feeding import Driver
 
@@ -39,7 +36,7 @@ def keep(draft: Draft, driver: Driver, rule: str) -> None:
             number = _number(draft, divisor)
             own = counts_a_share(draft, divisor) or any(draft.was(n, OfAll) for n in ast.walk(what))
             if number is not None and number >= _OF_STEPS and not own:
-                _divide_by(draft, divisor, rule)
+                divide_by(draft, divisor, rule)
 
 
 def _measured(draft: Draft, driver: Driver) -> set[str]:
@@ -64,13 +61,6 @@ def _is_last(draft: Draft, divisor: ast.expr, what: ast.AST) -> bool:
     return not any(draft.was(n, Divided) for e in before for n in ast.walk(e)) and not any(
         counts_a_share(draft, e) for e in before
     )
-
-
-def _divide_by(draft: Draft, divisor: ast.expr, rule: str) -> None:
-    if draft.decide(divisor, Divided(rule)):
-        opening, closing = ("max(1, (", ")") if needs_parentheses(divisor) else ("max(1, ", "")
-        edits = Edit.around(draft.module.span(divisor), opening, f"{closing} // {SIZE})")
-        draft.change(rule, divisor, WHAT, WHY, draft.decided(Decision.DIVIDED, edits))
 
 
 def _number(draft: Draft, e: ast.expr, depth: int = 5) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from horovodize.facts.generators import LISTING_FILES
 from horovodize.facts.kept import RESTORING
 from horovodize.plan import Decision
 from horovodize.rules.any_rank_test import can_agree
@@ -20,14 +21,6 @@ from horovodize.rules.shares import feeding
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, argument
 
-_LISTS = (
-    "os.listdir",
-    "glob.glob",
-    "tensorflow.io.gfile.listdir",
-    "tensorflow.io.gfile.glob",
-    "tensorflow.compat.v1.gfile.ListDirectory",
-    "tensorflow.compat.v1.gfile.Glob",
-)
 _ITERATORS = ("os.walk", "glob.iglob")
 _METHODS = ("iterdir", "rglob")  # of paths, as `glob` is
 _SORTING = ("sorted", "natsorted", "sort", "argsort", "sort_values", "humansorted", "lexsort")
@@ -63,14 +56,14 @@ def keep_order(draft: Draft) -> None:
         if aside or draft.options.elastic or not is_main or not can_agree(draft, call):
             draft.note("D3", call, _NOTE)  # elastic: a rank that joins later lists alone
         elif draft.decide(call, Agreed("D3")):
-            is_list = draft.names.of(call.func) in _LISTS
+            is_list = draft.names.of(call.func) in LISTING_FILES
             opening, closing = ("(", ")") if is_list else ("(list(", "))")
             edits = Edit.around(draft.module.span(call), from_root(draft) + opening, closing)
             draft.change("D3", call, _WHAT, _WHY, edits)
 
 
 def _listing(draft: Draft) -> Iterator[ast.Call]:
-    yield from draft.module.calls_of(*_LISTS, *_ITERATORS)
+    yield from draft.module.calls_of(*LISTING_FILES, *_ITERATORS)
     for call in draft.sites.method_calls(*_METHODS, "glob"):
         made = draft.values.calls(call.func.value) if isinstance(call.func, ast.Attribute) else ()
         if draft.names.last(call.func) in _METHODS or any(

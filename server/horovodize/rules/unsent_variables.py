@@ -28,10 +28,8 @@ class UnsentVariables:
     def __init__(self, draft: Draft, losses: Sequence[ast.AST]) -> None:
         self.draft = draft
         self._read_by_losses = set(draft.values.depends(losses))
-        steps, variables = (
-            [u.call for u in draft.sites.updates],
-            [v for u in draft.sites.updates for v in u.variables],
-        )
+        steps = [u.call for u in draft.sites.updates]
+        variables = [v for u in draft.sites.updates for v in u.variables]
         self._trained, self._beside_trained = set(_trained(draft, variables)), trained_by(draft, variables)
         self._steps = [next(reversed(draft.syntax.loops(s)), draft.syntax.function(s) or s) for s in steps]
 
