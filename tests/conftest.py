@@ -19,7 +19,14 @@ hypothesis.settings.register_profile("horovodize", deadline=None)
 hypothesis.settings.load_profile("horovodize")
 
 # A test makes many objects and soon lets go of them: looking for garbage as often as Python does takes a third of the time.
-gc.set_threshold(200_000, 20, 50)
+gc.set_threshold(200_000, 50, 100)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end: no search for garbage goes through them again."""
+    gc.collect()
+    gc.freeze()
+
 
 # What versions the machine has around is not to decide what tests see.
 os.environ.pop("VIRTUAL_ENV", None)
