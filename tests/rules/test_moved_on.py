@@ -37,6 +37,12 @@ def lines(more: str, begins: str = "0.0", given: str = "k") -> list[str]:
         ("k += 0.1 * loss", "k += mean_over_ranks(0.1 * loss * hvd.size())"),
         ("k = max(0.0, k - loss)", "k = mean_over_ranks(max(0.0, k - loss * hvd.size()))"),
         ("k = k + loss / 10", "k = k + mean_over_ranks(loss / 10 * hvd.size())"),
+        ("k = k * np.exp(0.1 * loss)", "k = k * np.exp(mean_over_ranks(0.1 * loss * hvd.size()))"),
+        ("k /= np.exp(0.1 * loss)", "k /= np.exp(mean_over_ranks(0.1 * loss * hvd.size()))"),
+        (
+            "k = np.clip(np.exp(0.1 * loss) * k, 0.1, 10)",
+            "k = mean_over_ranks(np.clip(np.exp(0.1 * loss * hvd.size()) * k, 0.1, 10))",
+        ),
     ],
 )
 def test_a_number_that_keras_is_given_with_its_rows_moves_as_far(more: str, moved: str) -> None:
@@ -75,7 +81,9 @@ def test_what_comes_nearer_to_something_is_an_average() -> None:
     assert "k = k + mean_over_ranks((1 - (1 - 0.01) ** hvd.size()) * (loss - k))" in moved
 
 
-def test_what_moves_once_an_epoch_moves_as_far_as_it_did() -> None:
+@pytest.mark.parametrize("moved", ["k += {}", "k *= np.exp({})"])
+def test_what_moves_once_an_epoch_moves_as_far_as_it_did(moved: str) -> None:
     source = KERAS.format(begins="0.0", given="k", more="pass")
     source = source.replace("for i in", "for epoch in range(9):\n  for i in").replace("\n    ", "\n      ")
-    assert "  k += mean_over_ranks(0.1 * loss)" in plan_of(source + "  k += 0.1 * loss\n").text
+    written = source + "  " + moved.format("0.1 * loss") + "\n"
+    assert "  " + moved.format("mean_over_ranks(0.1 * loss)") in plan_of(written).text

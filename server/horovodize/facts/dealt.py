@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from horovodize.facts.cursors import cursors_of
@@ -26,12 +27,15 @@ class Dealt:
     def __init__(self, feeding: Feeding) -> None:
         self.feeding = feeding
         self._names: dict[Loop, set[str]] = {}
+        self._selecting: dict[Loop, frozenset[ast.expr]] = {}
 
     def is_own(self, name: ast.Name) -> bool:
         """Whether a name in a training loop stands for the batch of a rank, or for its number."""
         if not self._by_loop:
             return False
         around = [self._by_loop[a] for a in self.feeding.syntax.ancestors(name) if a in self._by_loop]
+        if any(name in self.selecting(driver) for driver in around):
+            return True  # `rows[i : i + 16]`, read where it stands
         if not any(name.id in self._of(driver) for driver in around):
             return False
         # `start = end` becomes `start = start + n`
@@ -46,15 +50,30 @@ class Dealt:
             self._names[driver.loop] = self.names(driver)
         return self._names[driver.loop]
 
+    def selecting(self, driver: Driver) -> frozenset[ast.expr]:
+        """The places in a driving loop that read the number of a turn to select rows by it."""
+        loop = driver.loop
+        if loop not in self._selecting:
+            self._selecting[loop] = frozenset(self._selects(driver))
+        return self._selecting[loop]
+
+    def _selects(self, driver: Driver) -> Sequence[ast.expr]:
+        loop = driver.loop
+        if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
+            return [use for c in cursors_of(self.feeding, driver) for use in c.uses.selecting]
+        if driver.kind is not Kind.RANGE or not isinstance(loop.target, ast.Name):
+            return ()
+        uses = uses_of(self.feeding, loop, loop.target.id)
+        return uses.selecting if uses is not None else ()
+
     def names(self, driver: Driver) -> set[str]:
         """The names in a driving loop that differ between the ranks: items of the data, and what is made of the number by
         which it is selected. The number itself goes on counting (see `rules/ranges`)."""
         loop = driver.loop
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
             cursors = cursors_of(self.feeding, driver)
-            given: list[ast.expr] = [use for c in cursors for use in c.uses.selecting]
             goes_on = {c.name for c in cursors if c.end is not None}  # `start = end`, of all ranks together
-            return derived_from(loop, given + self._asked(loop)) - goes_on
+            return derived_from(loop, [*self.selecting(driver), *self._asked(loop)]) - goes_on
         target, e = loop.target, loop.iter
         while isinstance(e, ast.Call):
             data = numbered(e)
@@ -71,8 +90,9 @@ class Dealt:
             return found
         if not driver.indexed or not isinstance(target, ast.Name):
             return set()
-        uses = uses_of(self.feeding, loop, target.id)
-        return derived_from(loop, uses.selecting) if uses is not None else found
+        if uses_of(self.feeding, loop, target.id) is None:
+            return found
+        return derived_from(loop, [*self.selecting(driver)])
 
     def _of_rows(self, target: ast.expr, iterated: ast.expr | None) -> list[ast.expr]:
         """The parts of a target that rows are bound to: not `step` of `for step, rows in zip(range(1, 9), dataset):`, which

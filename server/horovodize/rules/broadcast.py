@@ -54,6 +54,7 @@ from horovodize.rules import (
     keras_session,
     layer_state,
     memories,
+    numbered_as_met,
     restored_rates,
     statistics,
     steering_flags,
@@ -139,6 +140,7 @@ def apply(draft: Draft) -> None:
     steering_flags.keep_alike(draft)
     kept_weights.begin_alike(draft)
     first_answers.agree(draft, "G2")
+    numbered_as_met.ask(draft)
     memories.ask(draft)
     layer_state.apply(draft, "G2")
 

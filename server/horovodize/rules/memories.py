@@ -39,7 +39,7 @@ _CHANCES = ("p", "weights", "cum_weights", "pvals")
 def ask(draft: Draft) -> None:
     if draft.in_graph or any(draft.facts.steps.game(u.call) for u in draft.sites.updates):
         return  # what a rank's own game gave
-    found = [f for f in _filled(draft) if _is_by_own_rows(draft, f[1]) and _is_kept(draft, *f)]
+    found = [f for f in _filled(draft) if is_by_own_rows(draft, f[1]) and is_kept(draft, *f)]
     used = used_in_losses(draft) | _choosing(draft) if found else set()
     read = {made for n in used if isinstance(n, (ast.Name, ast.Attribute)) for made in made_of(draft, n)}
     for memory, given in found:
@@ -106,12 +106,12 @@ def _moves(draft: Draft, given: ast.expr) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
 
 
-def _is_by_own_rows(draft: Draft, given: list[ast.expr]) -> bool:
+def is_by_own_rows(draft: Draft, given: list[ast.expr]) -> bool:
     reasons = (r for e in given for r in draft.uniform.of_values.reasons(e))
     return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in reasons)
 
 
-def _is_kept(draft: Draft, memory: ast.expr, given: list[ast.expr]) -> bool:
+def is_kept(draft: Draft, memory: ast.expr, given: list[ast.expr]) -> bool:
     """Whether what is filled in with steps was there before their loop: it isn't made again in each turn."""
     turns = _loops(draft, given[0])
     made = [m for m in made_of(draft, memory) if not isinstance(m, ast.Constant)]

@@ -130,6 +130,8 @@ def _go_on(draft: Draft, kept: str, value: ast.expr, operator: ast.operator | No
         adds = isinstance(operator, ast.Add) if operator is not None else None
         mix_number(draft, kept, value, adds)
         moved_on.go_as_far(draft, kept, value, adds)
+    elif isinstance(operator, (ast.Mult, ast.Div)):
+        moved_on.grow_as_far(draft, kept, value)
 
 
 def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
