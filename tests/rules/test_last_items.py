@@ -95,3 +95,11 @@ def test_a_list_that_a_dictionary_holds() -> None:
         )
     ).text
     assert f"np.mean(log['loss'][-max(1, window // {N}):])" in text
+
+
+@pytest.mark.parametrize("weights", ["model.get_weights()", "[w.numpy() for w in model.trainable_variables]"])
+def test_the_weights_after_the_last_steps(weights: str) -> None:
+    mean = "if epoch == 8: model.set_weights([np.mean(w, axis=0) for w in zip(*losses[-50:])])"
+    assert f"zip(*losses[-max(1, 50 // {N}):])" in text_of(mean, f"losses.append({weights})")
+    assert "zip(*losses[-50:])" in text_of(mean + f"\n    losses.append({weights})", "pass")  # of epochs
+    assert "losses[-50:]" in text_of("print(losses[-50:])", "losses.append(float(loss))")

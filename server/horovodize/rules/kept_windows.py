@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from horovodize.rules import capped_lists, counted
 from horovodize.rules.draft import Draft
+from horovodize.rules.kept_mixtures import WEIGHTS
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY
 from horovodize.rules.unseen_counts import is_shown
@@ -127,11 +128,17 @@ def _decides(draft: Draft, window: _Window) -> bool:
 
 def _holds_weights(draft: Draft, window: _Window) -> bool:
     """Whether a window holds the weights after each of the last steps: `window.append(model.get_weights())`."""
-    added = [a for c in growing(draft, window.held) if isinstance(c, ast.Call) for a in c.args]
-    return any(
+    return are_of_weights(draft, window.held) and any(not is_shown(draft, read) for read in window.reads)
+
+
+def are_of_weights(draft: Draft, held: ast.expr) -> bool:
+    """Whether what a list gets are weights: `window.append(model.get_weights())`."""
+    added = [a for c in growing(draft, held) if isinstance(c, ast.Call) for a in c.args]
+    copied = [a for a in added if isinstance(a, (ast.ListComp, ast.DictComp))]  # `[w.numpy() for w in model.weights]`
+    return any(isinstance(n, ast.Attribute) and n.attr in WEIGHTS for c in copied for n in ast.walk(c)) or any(
         isinstance(n, ast.Call) and draft.names.last(n.func) == "get_weights"
         for n in draft.values.depends(added, 60)
-    ) and any(not is_shown(draft, read) for read in window.reads)
+    )
 
 
 def _divisors(draft: Draft, window: _Window, number: int) -> list[ast.expr] | None:
@@ -168,4 +175,4 @@ def _tested(draft: Draft, window: _Window, number: int) -> Iterator[ast.expr]:
                     yield most
 
 
-__all__ = ["is_length", "look_at_as_many"]
+__all__ = ["are_of_weights", "is_length", "look_at_as_many"]

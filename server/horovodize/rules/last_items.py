@@ -2,19 +2,20 @@
 
 `if np.mean(losses[-window:]) > np.mean(losses[-2 * window:-window]): break` looks at the last steps of one process. A rank
 takes size() times fewer, of size() times as many rows each, so it looks at 1/size() as many of its own. (`deciding_averages`
-has those whose mean over the ranks is taken, and whose number is written out.)"""
+has those whose mean over the ranks is taken, and whose number is written out.) Likewise of the last steps' weights."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from horovodize.rules import counted
+from horovodize.rules import counted, kept_windows
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.lengths import growing
 from horovodize.rules.mixtures import WHAT, WHY
 from horovodize.rules.number_parts import is_item
+from horovodize.rules.unseen_counts import is_shown
 from horovodize.source import Edit, Span
 from horovodize.summary.syntax import FUNCTIONS
 
@@ -40,13 +41,14 @@ def look_at_as_many(draft: Draft) -> None:
             continue
         call = draft.syntax.parent[part]
         taken = isinstance(call, ast.Call) and part in call.args and draft.names.last(call.func) in _TAKEN
-        if not taken or not isinstance(call, ast.Call) or not _decides(draft, call):
+        decides = taken and isinstance(call, ast.Call) and _decides(draft, call)
+        if not decides and not (kept_windows.are_of_weights(draft, held) and not is_shown(draft, part)):
             continue
         grows = growing(draft, held)
         appends = [c for c in grows if isinstance(c.func, ast.Attribute) and c.func.attr == "append"]
         if not len(grows) == len(appends) == 1 or not counted.is_by_step(draft, grows[0]):
             continue
-        if draft.names.last(call.func) in _SUMS:
+        if decides and isinstance(call, ast.Call) and draft.names.last(call.func) in _SUMS:
             if draft.once("last items", part):
                 draft.ask("G7", part, WHAT, WHY, _ASKED)
             continue
