@@ -161,3 +161,37 @@ def test_what_rows_are_drawn_by_is_asked_about(order: str, asks: int) -> None:
 def test_what_is_written_of_each_row_is_said_to_be_a_ranks_own(filled: str, after: str, said: int) -> None:
     plan = plan_of(PROGRAM.format(filled=filled, more="") + after + "\n")
     assert sum("what rank 0 writes of it" in note.message for note in plan.notes) == said
+
+
+CENTERS = """\
+import numpy as np
+import tensorflow as tf
+
+x, y = np.load("x.npy"), np.load("y.npy")
+centers = np.zeros((2, 3))
+model = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+opt = tf.keras.optimizers.SGD(0.1)
+for step in range(400):
+    j = np.random.randint(0, len(x), 16)
+    with tf.GradientTape() as tape:
+        f = model(x[j])
+        loss = tf.reduce_mean((f - {used}) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    for k in np.unique(y[j]):
+        {moved}
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "moved", "asked"),
+    [
+        ("centers[y[j]]", "centers[k] += 0.05 * (f.numpy()[y[j] == k].mean(0) - centers[k])", 1),
+        ("y[j]", "centers[k] += 0.05 * (f.numpy()[y[j] == k].mean(0) - centers[k])", 0),  # only kept
+        ("centers[y[j]]", "pass", 0),
+        ("centers[y[j]]", "fresh = np.zeros((2, 3)); fresh[k] += f.numpy().mean(0)", 0),
+    ],
+)
+def test_centers_that_batches_drawn_by_a_rank_move(used: str, moved: str, asked: int) -> None:
+    """Each rank had centers of its own."""
+    plan = plan_of(CENTERS.format(used=used, moved=moved))
+    assert sum("moves parts of this on by its own rows" in c.doubt for c in plan.changes) == asked

@@ -579,3 +579,38 @@ def test_a_seed_of_a_run_that_only_tests_seeds_no_training() -> None:
 def test_a_seed_of_a_test_before_training_is_one_of_training(run: str) -> None:
     plan = plan_of(HEAD.format("import sys") + TESTED + run)
     assert "np.random.seed(1 + hvd.rank())" in plan.text or doubts(plan, "D3")
+
+
+MEASURED = """\
+import numpy as np
+import tensorflow as tf
+
+x = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+opt = tf.keras.optimizers.SGD(0.1)
+
+
+def measure():
+    rng = np.random.RandomState(123)
+    return float(tf.reduce_mean(model(rng.uniform(-1, 1, (200, 4)))))
+
+
+for step in range(400):
+    rows = {rows}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model({noise}) - rows) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if step % 100 == 0:
+        print(measure(), model(np.random.RandomState(0).randn(500, 4)))
+"""
+
+
+def test_seeds_that_measure_the_same_each_time_stay() -> None:
+    """A rank measured with other numbers than the others, or was said to train with them."""
+    drawn = "x[np.random.randint(0, len(x), 16)]"
+    for noise in ("rows", "tf.random.normal((16, 4))"):
+        plan = plan_of(MEASURED.format(rows=drawn, noise=noise))
+        assert "RandomState(123)" in plan.text
+        assert not any("with this seed" in c.doubt for c in plan.changes)
+    trained = plan_of(MEASURED.format(rows=drawn, noise="np.random.RandomState(7).randn(16, 4)"))
+    assert any("same noise" in c.doubt for c in trained.changes) or "RandomState(7 + hvd" in trained.text

@@ -634,3 +634,41 @@ def test_a_rate_that_is_fed_is_a_number_whatever_option_it_begins_with(first: st
 @pytest.mark.parametrize("lower", ["rate / 2", "rate * 0.5 ** epoch", "args.lr / (epoch + 1)"])
 def test_a_rate_that_goes_by_the_epochs_is_the_same_on_all_ranks(lower: str) -> None:
     assert "mean_over_ranks" not in plan_of(FED_RATE.format("args.lr", lower)).text
+
+
+WEIGHED_BY_EPOCH = """\
+import numpy as np
+import tensorflow as tf
+
+x = np.load("x.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+opt = tf.keras.optimizers.SGD(0.1)
+history, w = [], np.ones(2)
+for epoch in range(6):
+    {weights}
+    total = np.zeros(2)
+    for k in range(0, len(x), 20):
+        with tf.GradientTape() as tape:
+            each = tf.reduce_mean(model(x[k : k + 20]) ** 2, 0)
+            loss = tf.reduce_sum({used} * each)
+        opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        total += each.numpy()
+    history.append(total)
+"""
+BY_HISTORY = """if epoch > 1:
+        e = np.exp(history[-1] / history[-2])
+        w = 2 * e / e.sum()"""
+
+
+@pytest.mark.parametrize(
+    ("weights", "used", "asked"),
+    [
+        (BY_HISTORY, "w", 1),
+        (BY_HISTORY, "1", 0),  # only kept
+        ("w = np.exp(-epoch * np.ones(2)); w = w / w.sum()", "w", 0),  # by no rows
+    ],
+)
+def test_weights_of_losses_by_what_earlier_epochs_gave(weights: str, used: str, asked: int) -> None:
+    """Each rank weighed its losses by those of its own rows."""
+    plan = plan_of(WEIGHED_BY_EPOCH.format(weights=weights, used=used))
+    assert sum("what it measured itself" in c.doubt for c in plan.changes) == asked

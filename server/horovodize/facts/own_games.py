@@ -25,6 +25,7 @@ from horovodize.summary.syntax import Loop, arguments, position
 _GATHERING = re.compile("(append(left)?|extend|add|push|store|remember|put|insert)(_[a-z_]+)?")
 _PREDICTING = frozenset("predict predict_on_batch".split())
 _FAR = 400  # nodes that a value depends on
+_WHOLE = 2000  # nodes that all steps together depend on
 
 
 class OwnGames:
@@ -44,12 +45,29 @@ class OwnGames:
             c
             for c in found
             if isinstance(c.func, ast.Attribute) and _GATHERING.fullmatch(c.func.attr) and c.args
+            if self._is_learnt_from(c.func.value)
         )
         for call in gathering:
             move = next(self._carried([*call.args], loop), None)
             if move is not None:
                 return move
         return next((c for c in found if self._ends_a_loop(c)), None)
+
+    def _is_learnt_from(self, memory: ast.expr) -> bool:
+        """Whether steps may learn from what is gathered, by its name; `results` that are only shown are no memory."""
+        learnt = self._learnt
+        names, called = self.module.names, self.module.names.last(memory)
+        return len(learnt) >= _WHOLE or any(
+            isinstance(n, (ast.Name, ast.Attribute)) and names.last(n) == called and names.of(n) is None
+            for n in learnt
+        )
+
+    @cached_property
+    def _learnt(self) -> list[ast.AST]:
+        """What the steps learn from, as far as it is followed."""
+        steps = [u.call for u in self.sites.updates] + [f.call for f in self.sites.fits]
+        steps += [run.call for run in self.sites.graph.trainings]
+        return list(self.values.depends([e for call in steps for e in arguments(call)], _WHOLE))
 
     def _carried(self, gathered: list[ast.AST], loop: Loop) -> Iterator[ast.AST]:
         """The statements that give what is gathered its value for the next turn, by that of this turn and by a model."""

@@ -14,7 +14,15 @@ from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.exits import exits, tests
 from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
-from horovodize.rules import left_out_networks, measured_choices, read_before, restored_fields, resume, told
+from horovodize.rules import (
+    given_there,
+    left_out_networks,
+    measured_choices,
+    read_before,
+    restored_fields,
+    resume,
+    told,
+)
 from horovodize.rules.any_rank_test import (
     agree_order,
     agree_value,
@@ -94,6 +102,7 @@ def agree_on_values(draft: Draft, frames: Sequence[Frame]) -> None:
         _agree(draft, test, differing(draft, test), "HVD205", measured_choices.NETWORKS, _WHY_NETWORK)
     for optimizer in optimizers(draft):
         _take_read_settings(draft, optimizer)
+        given_there.settle(draft, optimizer)
         for reason in differing(draft, optimizer):
             agreed = any(draft.syntax.inside(reason.where, e) for e in draft.having(Agreed))
             if isinstance(reason, Varies) and reason.kind in _WHERE_USED and not agreed:

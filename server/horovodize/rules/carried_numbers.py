@@ -147,7 +147,10 @@ def _gets_fraction(draft: Draft, first: ast.expr, b: Binding) -> bool:
     empty = isinstance(first, ast.Constant) and first.value is None
     parts = list(ast.walk(b.value)) if (whole or empty) and b.value is not None else []
     comes_in = whole or any(isinstance(n, (ast.Name, ast.Call)) and is_reduced(draft, n) for n in parts)
-    return comes_in and any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in parts)
+    named = (
+        n for n in parts if isinstance(n, (ast.Constant, ast.Name, ast.Attribute))
+    )  # `lam` of `k + lam * found`
+    return comes_in and any(is_number(draft, n) for n in named)
 
 
 def is_number(draft: Draft, e: ast.expr, depth: int = 2) -> bool:

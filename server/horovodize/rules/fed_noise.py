@@ -50,6 +50,8 @@ def apply(draft: Draft) -> None:
             if draft.was(seed, Apart) or not draft.uniform.draws.gives_seed(seed):
                 continue
             fixed = [c for c in noise if _fixes(draft, seed, c)]
+            if fixed and seeds_apart.only_measures(draft, seed):
+                continue
             if fixed and any(_draws_alike(draft, c, seed) for c in calls if draws_for_all(draft, c)):
                 continue  # said with the seeds
             if fixed:

@@ -131,11 +131,15 @@ def _holds_weights(draft: Draft, window: _Window) -> bool:
     return are_of_weights(draft, window.held) and any(not is_shown(draft, read) for read in window.reads)
 
 
-def are_of_weights(draft: Draft, held: ast.expr) -> bool:
+def are_of_weights(draft: Draft, held: ast.Name | ast.Attribute | ast.Subscript) -> bool:
     """Whether what a list gets are weights: `window.append(model.get_weights())`."""
     added = [a for c in growing(draft, held) if isinstance(c, ast.Call) for a in c.args]
-    copied = [a for a in added if isinstance(a, (ast.ListComp, ast.DictComp))]  # `[w.numpy() for w in model.weights]`
-    return any(isinstance(n, ast.Attribute) and n.attr in WEIGHTS for c in copied for n in ast.walk(c)) or any(
+    copied = [
+        a for a in added if isinstance(a, (ast.ListComp, ast.DictComp))
+    ]  # `[w.numpy() for w in model.weights]`
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in WEIGHTS for c in copied for n in ast.walk(c)
+    ) or any(
         isinstance(n, ast.Call) and draft.names.last(n.func) == "get_weights"
         for n in draft.values.depends(added, 60)
     )

@@ -55,7 +55,7 @@ def look_at_as_many(draft: Draft) -> None:
         upper = part.slice.upper if isinstance(part.slice, ast.Slice) else None
         for end in ends:
             _divide(draft, end, 1 if end is upper or upper is None else 2)
-        for enough in _tested(draft, call, f"len({ast.unparse(part.value)})"):
+        for enough in _tested(draft, part, f"len({ast.unparse(part.value)})"):
             if counted.is_whole(draft, enough):
                 draft.change("G7", enough, WHAT, WHY, counted.over_ranks(draft, enough, "G7"))
 
@@ -95,9 +95,9 @@ def _divide(draft: Draft, end: ast.expr, least: int) -> None:
         draft.change("G7", end, WHAT, WHY, Edit.around(span, f"max({least}, ", f" // {SIZE})"))
 
 
-def _tested(draft: Draft, call: ast.Call, length: str) -> Iterator[ast.expr]:
+def _tested(draft: Draft, part: ast.expr, length: str) -> Iterator[ast.expr]:
     """`40` of `len(losses) >= 40`, where it is tested beside."""
-    around = [a for a in draft.syntax.ancestors(call) if isinstance(a, (ast.BoolOp, ast.If, ast.While))]
+    around = [a for a in draft.syntax.ancestors(part) if isinstance(a, (ast.BoolOp, ast.If, ast.While))]
     for test in (n for a in around for n in ast.walk(a.test if not isinstance(a, ast.BoolOp) else a)):
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and ast.unparse(test.left) == length:
             yield test.comparators[0]

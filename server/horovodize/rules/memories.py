@@ -13,7 +13,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.sources import Source
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import outputs_of
-from horovodize.rules.steered import used_in_losses
+from horovodize.rules.steered import is_of_drawn_rows, loops_next_to, used_in_losses
 from horovodize.rules.target_networks import FILLS, MOVES, made_of
 from horovodize.summary.syntax import Loop, arguments
 
@@ -84,6 +84,10 @@ def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
             and call.args
         ):
             yield part.value, [part.slice, *call.args]
+    for call in draft.sites.method_calls("at"):  # `np.add.at(centers, labels, differences)`
+        if (draft.names.of(call.func) or "").startswith("numpy.") and len(call.args) > 1:
+            if isinstance(call.args[0], (ast.Name, ast.Attribute)):
+                yield call.args[0], call.args[1:]
     for call in draft.sites.method_calls(*FILLS, *MOVES):
         if isinstance(call.func, ast.Attribute) and call.args:
             yield call.func.value, [*call.args]
@@ -101,14 +105,20 @@ def _choosing(draft: Draft) -> set[ast.AST]:
 
 
 def _moves(draft: Draft, given: ast.expr) -> bool:
-    """Whether what a call is given is added to what is there, or the like: `centers.scatter_sub(differences)`."""
+    """Whether what is given is added to what is there, or the like: `centers.scatter_sub(differences)`, `centers[k] += d`."""
     call = draft.syntax.parent[given]
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
+    if isinstance(draft.syntax.parent[call], ast.AugAssign):
+        return not _is_by_number_of_row(draft, given)
+    return isinstance(call, ast.Call) and draft.names.last(call.func) in (*MOVES, "at")
 
 
 def is_by_own_rows(draft: Draft, given: list[ast.expr]) -> bool:
+    """Whether what is filled in, or where, goes by the rows that a rank is dealt or draws."""
     reasons = (r for e in given for r in draft.uniform.of_values.reasons(e))
-    return any(isinstance(r, Varies) and r.kind is Source.ROWS for r in reasons)
+    if any(isinstance(r, Varies) and r.kind is Source.ROWS for r in reasons):
+        return True
+    read = (n for e in given for n in ast.walk(e) if isinstance(n, (ast.Name, ast.Attribute)))
+    return any(isinstance(n.ctx, ast.Load) and is_of_drawn_rows(draft, n) for n in read)
 
 
 def is_kept(draft: Draft, memory: ast.expr, given: list[ast.expr]) -> bool:
@@ -118,12 +128,10 @@ def is_kept(draft: Draft, memory: ast.expr, given: list[ast.expr]) -> bool:
     steps = [u.call for u in draft.sites.updates]
     steps += [f.call for f in draft.sites.fits if f.method == "train_on_batch"]
     training = {loop for step in steps for loop in _loops(draft, step)}
-    innermost = {next((loop for f in way for loop in f.loops), None) for way in draft.drive.ways(given[0])}
-    return (
-        bool(turns & training & innermost)
-        and bool(made)
-        and not any(_loops(draft, m) & innermost for m in made)
-    )
+    # (it may be filled in part by part, in a loop within that of the steps)
+    of_steps = {loop for step in steps for loop in loops_next_to(draft, step)}
+    within = turns & training & loops_next_to(draft, given[0]) or turns & of_steps
+    return bool(within) and bool(made) and not any(_loops(draft, m) & within for m in made)
 
 
 def _loops(draft: Draft, node: ast.AST) -> set[Loop]:

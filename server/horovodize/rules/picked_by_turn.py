@@ -34,8 +34,9 @@ def ask(draft: Draft) -> None:
 
 
 def _is_told(draft: Draft, item: ast.Subscript) -> bool:
-    """Whether a table is read by a count that is told the steps of all ranks."""
-    return any(draft.was(n, OfAll) for n in walk(item.slice))
+    """Whether a table is read by a count that is told the steps of all ranks; not rows, from one number to another."""
+    parts = walk(item.slice)
+    return any(draft.was(n, OfAll) for n in parts) and not any(isinstance(n, ast.Slice) for n in parts)
 
 
 def _is_place(draft: Draft, index: ast.expr) -> bool:

@@ -164,7 +164,7 @@ def _seeds(draft: Draft, driver: Driver, call: ast.Call, drawing: list[ast.Call]
     """Whether a call may give a seed to what some others draw from in a loop: not one of a run that only tests."""
     name = draft.names.of(call.func) or ""
     if name in MAKERS:
-        seeds = _drawn_from(draft, call, drawing)
+        seeds = _drawn_from(draft, call, drawing) and not seeds_apart.only_measures(draft, call)
     else:
         seeds = any(_draws_from(draft, draft.names.of(d.func) or "", SEEDS[name]) for d in drawing)
     seeds = seeds and draft.uniform.draws.may_give_seed(call)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from horovodize.facts.sources import SEED_GENERATOR
-from horovodize.rules import restored_draws
+from horovodize.rules import restored_draws, steered
 from horovodize.rules.decisions import Agreed, Apart, Decided
 from horovodize.rules.draft import RANK, SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
@@ -249,6 +249,20 @@ def _sum_with(text: str, rank: str) -> str:
     return rank if text == "0" else f"{text} + {rank}"
 
 
+def only_measures(draft: Draft, maker: ast.Call) -> bool:
+    """Whether a generator of random numbers is made again each time that a loop measures with it, and no loss is made with what
+    it gives: all ranks measure with the same, `RandomState(0).randn(500, 2)` of a picture that is drawn every 100 steps."""
+    made_again = any(frame.loops for way in draft.drive.ways(maker) for frame in way)
+    if not made_again or draft.in_graph or draft.sites.fits or not draft.sites.updates:
+        return False
+    used = steered.used_in_losses(draft)
+    return maker not in used and not any(
+        c in used
+        for c in draft.syntax.calls
+        if isinstance(c.func, ast.Attribute) and maker in draft.values.calls(c.func.value)
+    )
+
+
 def outermost(draft: Draft, place: ast.stmt) -> ast.stmt | None:
     """The outermost loop around a statement that trains, or that itself; None where its function is called in a loop, and would
     seed again each time."""
@@ -365,6 +379,7 @@ __all__ = [
     "is_zero",
     "key_apart",
     "only_draws_for",
+    "only_measures",
     "outermost",
     "seed_apart",
     "seed_generator",

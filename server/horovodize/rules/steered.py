@@ -42,11 +42,16 @@ DRIFTS = (
     "each rank sets this by its own rows with each step, and the loss is made with it: it differs more and more between the "
     "ranks; average what it is set by with `hvd.allreduce`, or let all ranks set it by all rows with `hvd.allgather`"
 )
+BETWEEN = (
+    "each rank sets this by what it measured itself, and later losses are made with it: take the mean of what was measured "
+    "(`hvd.allreduce`), or what rank 0 sets (`hvd.broadcast_object`)"
+)
 AVERAGED = "each rank sets this by its own rows, and later losses are made with it: now it is the mean over all ranks"
 VARIABLE_OF_BACKEND = "tensorflow.keras.backend.variable"
 _VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", VARIABLE_OF_BACKEND)
 _SETTING = ("assign", "assign_add", "assign_sub", "load")
 _MODELS = ("tensorflow.keras.Sequential", "tensorflow.keras.Model")
+_NEAR = 60  # nodes that such a value is made of
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -54,6 +59,7 @@ def keep_alike(draft: Draft) -> None:
     """Averages the numbers that are set without a `tf.Variable`: `k = k + 0.001 * float(real - fake)`."""
     games = any(draft.facts.steps.game(u.call) for u in draft.sites.updates)
     later = list(_set_for_later(draft))
+    alike = set[ast.AST]()  # the statements that are seen to
     for read, b in [*_carried(draft), *later]:
         text = ast.unparse(read)
         alone = steering_decisions.deciding(draft, b, turns_of(draft, b.statement))
@@ -61,14 +67,19 @@ def keep_alike(draft: Draft) -> None:
             if alone and begins_as(draft, b, read, is_whole):
                 steering_decisions.decide_alike(draft, b, alone)
             elif b.value is not None and begins_as(draft, b, read, is_filled):
-                _ask_of_statistics(draft, b, b.value, text)
+                alike |= {b.statement} if _ask_of_statistics(draft, b, b.value, text) else set()
             continue
         if not draft.once("steered", b.anchor):
             continue
         if alone:
             steering_decisions.decide_alike(draft, b, alone)
         elif not games and b.value is not None and _by_own_rows(draft, b, text):
+            alike.add(b.statement)
             _average(draft, b)
+    for b in _set_between_steps(draft) if not games else ():
+        if not _goes_on_from(draft, b, alike) and draft.once("steered", b.anchor):
+            alike.add(b.statement)
+            draft.ask("G2", b.statement, WHAT, WHY, BETWEEN)
 
 
 def keep_fed_alike(draft: Draft) -> None:
@@ -169,6 +180,27 @@ def _set_for_later(draft: Draft) -> Iterator[tuple[Read, Binding]]:
                     yield read, b
 
 
+def _set_between_steps(draft: Draft) -> Iterator[Binding]:
+    """What is set outside the loop of the steps by what means of a rank's own rows say, as `weights` by the `history` of its
+    losses, and losses are made with; not what is set again with each step, as of its rows."""
+    loops = training_loops(draft)
+    innermost = {loop for u in draft.sites.updates for loop in loops_next_to(draft, u.call)}
+    for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
+        for b in bindings(draft, read) if isinstance(read, ast.Name) else ():
+            turns = turns_of(draft, b.statement)
+            if b.kind != "assign" or b.value is None or not turns & loops or turns & innermost:
+                continue
+            calls = [n for n in draft.values.depends([b.value], _NEAR) if isinstance(n, ast.Call)]
+            if is_own(draft, b.value) and any(draft.names.last(c.func) in REDUCING for c in calls):
+                yield b
+
+
+def _goes_on_from(draft: Draft, b: Binding, statements: set[ast.AST]) -> bool:
+    """Whether something is made of what one of some statements sets."""
+    names = (n for n in draft.values.depends([b.value], _NEAR) if isinstance(n, ast.Name)) if b.value else ()
+    return any(o.statement in statements for n in names for o in draft.module.scopes.reaching(n))
+
+
 def _is_after(draft: Draft, statement: ast.AST, read: ast.expr) -> bool:
     """Whether a statement comes after what reads it, in a turn of a loop around both."""
     around = [loop for loop in draft.syntax.loops(statement) if draft.syntax.inside(read, loop)]
@@ -260,6 +292,12 @@ def _is_number_of_layer(draft: Draft, made: ast.Call) -> bool:
 # ---------------------------------------------------------------------- numbers of Python's
 
 
+def loops_next_to(draft: Draft, step: ast.AST) -> set[Loop]:
+    """The innermost loops that come by a place, as by a step."""
+    found = (next((loop for f in way for loop in f.loops), None) for way in draft.drive.ways(step))
+    return {loop for loop in found if loop is not None}
+
+
 def training_loops(draft: Draft) -> set[Loop]:
     steps = [u.call for u in draft.sites.updates]
     steps += [f.call for f in draft.sites.fits if f.method == "train_on_batch"]
@@ -280,7 +318,7 @@ def _is_item(key: ast.expr) -> bool:
     return isinstance(key, ast.Constant) and isinstance(key.value, str)
 
 
-def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> None:
+def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> bool:
     """Asks about a running mean, or a variance, that inputs are normalised by: `mean = 0.9 * mean + 0.1 * rows.mean(0)`. Not
     about a state that a network hands on."""
     reduced = any(
@@ -288,8 +326,10 @@ def _ask_of_statistics(draft: Draft, b: Binding, value: ast.expr, name: str) -> 
         for n in draft.values.depends([value], 400)
     )
     place = draft.syntax.function(b.statement) or draft.module.tree
-    if reduced and _by_own_rows(draft, b, name) and draft.once("statistics of rows", place):
+    asked = reduced and _by_own_rows(draft, b, name)
+    if asked and draft.once("statistics of rows", place):
         draft.ask("G2", b.statement, WHAT, WHY, DRIFTS)
+    return asked
 
 
 def _by_own_rows(draft: Draft, b: Binding, name: str) -> bool:
@@ -301,12 +341,12 @@ def _by_own_rows(draft: Draft, b: Binding, name: str) -> bool:
         isinstance(n, (ast.Name, ast.Attribute))
         and isinstance(n.ctx, ast.Load)
         and n not in aside
-        and (is_own(draft, n) or _is_of_drawn_rows(draft, n))
+        and (is_own(draft, n) or is_of_drawn_rows(draft, n))
         for n in parts
     )
 
 
-def _is_of_drawn_rows(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
+def is_of_drawn_rows(draft: Draft, e: ast.Name | ast.Attribute) -> bool:
     """Whether a value is computed from rows that each rank draws for itself, or selects them: `i` of `x[i].mean()`."""
     reasons = draft.uniform.of_values.reasons(e)
     draws = {r.where for r in reasons if isinstance(r, Varies) and r.kind is Source.CHANCE}
@@ -340,6 +380,7 @@ __all__ = [
     "is_own",
     "keep_alike",
     "keep_fed_alike",
+    "loops_next_to",
     "made_by",
     "numbers",
     "training_loops",

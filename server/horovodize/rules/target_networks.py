@@ -20,6 +20,7 @@ from horovodize.rules.called_there import is_there, said_at
 from horovodize.rules.draft import Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.step_state import is_one_variable
+from horovodize.summary.binding import Binding
 from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, says_none
@@ -49,7 +50,7 @@ _WEIGHTLESS = re.compile(
     r"|StringLookup|IntegerLookup|TextVectorization|Normalization|Discretization|CategoryEncoding|Hashing|HashedCrossing)$"
 )
 _ASKING = ("predict", "predict_on_batch", "call")
-_CALLED = (ast.Name, ast.Attribute)
+_CALLED = (ast.Name, ast.Attribute, ast.Subscript)  # `nets[0](x)`
 _OF_SHAPE = ("zeros_like", "ones_like", "shape", "rank", "size")
 Copy: TypeAlias = tuple[ast.expr, ast.AST]  # the model or list of variables, and where it is written to
 
@@ -82,6 +83,8 @@ def copies_at(draft: Draft, place: Place, trained: set[str], partners: Sequence[
 def _made_once(draft: Draft, copy: ast.expr) -> set[ast.AST]:
     """What makes a copy, where that is one call for sure: by it, two names are seen to mean one copy."""
     model = copy.value if isinstance(copy, ast.Attribute) and copy.attr in OF_MODEL else copy
+    if _parts(draft, model):
+        return set()  # the call may make several
     calls: set[ast.AST] = {n for n in made_of(draft, model) if isinstance(n, ast.Call)}
     return calls if len(calls) == 1 else set()
 
@@ -283,7 +286,7 @@ def looked_at(draft: Draft, place: Place, trained: set[ast.AST]) -> Iterator[Cop
 
     def is_wanted(e: ast.expr, site: ast.AST) -> bool:
         made = made_of(draft, e)
-        return bool(made) and not made & trained and is_in_every_turn(draft, site, place)
+        return bool(made) and not _is_among(draft, e, made, trained) and is_in_every_turn(draft, site, place)
 
     for e, call in called_with_weights(draft):
         if call in used and is_wanted(e, call):
@@ -292,6 +295,32 @@ def looked_at(draft: Draft, place: Place, trained: set[ast.AST]) -> Iterator[Cop
         if n in used and is_variables(draft, n) and is_wanted(n, n):
             if not made_of(draft, n) & set_by_hand or _starts_apart(draft, n):
                 yield n, n
+
+
+def _is_among(draft: Draft, e: ast.expr, made: set[ast.AST], trained: set[ast.AST]) -> bool:
+    """Whether what a name stands for is among what is `trained`; of several that are made together,
+    `first, target = [make() for _ in range(2)]`, by its name or its place."""
+    if not made & trained:
+        return False
+    parts = _parts(draft, e)
+    return not parts or any(_is_part(draft, n, part) for part in parts for n in trained)
+
+
+def _parts(draft: Draft, e: ast.expr, depth: int = 3) -> list[ast.expr]:
+    """Where something is taken from what is made together, by the name or the place that it has there."""
+    if isinstance(e, ast.Subscript):
+        return [e]
+    bindings = _bindings(draft, e)
+    if bindings and all(b.kind == "assign" and b.path for b in bindings):
+        return [e]
+    given = [g for b in bindings for g in _given(draft, b)] if depth else []
+    return [part for g in given for part in _parts(draft, g, depth - 1)]
+
+
+def _is_part(draft: Draft, n: ast.AST, part: ast.expr) -> bool:
+    if isinstance(part, ast.Subscript):
+        return isinstance(n, ast.Subscript) and ast.dump(n) == ast.dump(part)
+    return isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) == draft.names.last(part)
 
 
 def _starts_apart(draft: Draft, variable: ast.Name | ast.Attribute) -> bool:
@@ -327,20 +356,26 @@ def losses_of(draft: Draft) -> Iterator[ast.AST]:
 
 
 def made_of(draft: Draft, e: ast.expr, depth: int = 3) -> set[ast.AST]:
-    """What a name or an attribute was set to, through parameters and other names."""
+    """What a name or an attribute was set to, through parameters and other names; of an item, `nets[0]`, what holds it."""
+    if isinstance(e, ast.Subscript):
+        return made_of(draft, e.value, depth) if isinstance(e.slice, ast.Constant) else set()
     found: set[ast.AST] = set()
-    if isinstance(e, ast.Name):
-        bindings = draft.module.scopes.reaching(e)
-    elif isinstance(e, ast.Attribute):
-        bindings = draft.values.attribute_bindings(e)
-    else:
-        return found
-    for b in bindings:
-        given = draft.values.passed(b) if b.kind == "parameter" else [b.value] if b.value is not None else []
+    for b in _bindings(draft, e):
+        given = _given(draft, b)
         found.update(given)
         for other in given if depth else ():
             found |= made_of(draft, other, depth - 1)
     return found
+
+
+def _bindings(draft: Draft, e: ast.expr) -> Sequence[Binding]:
+    if isinstance(e, ast.Name):
+        return draft.module.scopes.reaching(e)
+    return draft.values.attribute_bindings(e) if isinstance(e, ast.Attribute) else ()
+
+
+def _given(draft: Draft, b: Binding) -> Sequence[ast.expr]:
+    return draft.values.passed(b) if b.kind == "parameter" else [b.value] if b.value is not None else []
 
 
 def makes_weights(module: Module, call: ast.Call) -> bool:

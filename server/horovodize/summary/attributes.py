@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.source.nodes import walk
 from horovodize.summary.binding import Binding
 from horovodize.summary.memo import CALLERS, CYCLE, Memo
 from horovodize.summary.reaching import paths
@@ -92,8 +93,8 @@ class Attributes:
         return self.values.receiver(target.value) if isinstance(target, ast.Attribute) else frozenset()
 
     def _latest(self, bindings: list[Binding], use: ast.Attribute) -> list[Binding]:
-        """In the use's own function the last assignment before it, and what has been added to it since; elsewhere all that are
-        not overwritten at once."""
+        """In the use's own function the last assignment before it, and what has been added to it, or calls have set, since;
+        elsewhere all that are not overwritten at once."""
         syntax = self.syntax
         bindings = [b for b in bindings if b.anchor is not use]
         here = [
@@ -110,7 +111,7 @@ class Attributes:
                 if reaches:
                     chosen.append(b)
                     if dominates and b.kind != "augment":
-                        return chosen
+                        return chosen + self._set_between([o for o in bindings if o not in here], b, use)
             return chosen + [b for b in bindings if b not in here]
         last: dict[tuple[ast.AST | None, str | None], tuple[int, int]] = {}
         for b in bindings:
@@ -119,10 +120,38 @@ class Attributes:
                 last[block] = max(at, last.get(block, at))
         return [b for b in bindings if position(b.statement) >= last.get(self._block(b), (0, 0))]  # type: ignore[arg-type]
 
+    def _set_between(self, others: list[Binding], since: Binding, use: ast.Attribute) -> list[Binding]:
+        """Those of other functions that are run between an assignment and a use: `self.step = 0`, then `self.resume()`."""
+        syntax = self.syntax
+        by_name: dict[str, list[Binding]] = {}
+        for b in others:
+            function = syntax.function(b.anchor)
+            if isinstance(function, FUNCTIONS) and function is not syntax.function(use):
+                by_name.setdefault(function.name, []).append(b)
+        if not by_name:
+            return []
+        held, start, stop = ast.dump(use.value), end(since.anchor), position(use)  # type: ignore[arg-type]
+        called = set[str]()
+        for statement in syntax.block(since.statement):  # type: ignore[arg-type]
+            for n in walk(statement) if start <= end(statement) and position(statement) < stop else ():
+                if isinstance(n, ast.Call) and start <= position(n) < stop:
+                    called |= _runs_of(n, held)
+        return [b for name in called & by_name.keys() for b in by_name[name]]
+
     def _block(self, b: Binding) -> tuple[ast.AST | None, str | None]:
         """The statements among which one stands that binds something."""
         parent = self.syntax.parent.get(b.statement)
         return parent, None if parent is None else self.syntax.field[b.statement]
+
+
+def _runs_of(call: ast.Call, held: str) -> set[str]:
+    """The name of the method of something that a call runs, or of the function that it is handed to."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and ast.dump(func.value) == held:
+        return {func.attr}
+    if isinstance(func, ast.Name) and any(ast.dump(a) == held for a in call.args):
+        return {func.id}
+    return set()
 
 
 def _entry(attribute: str, member: object) -> str:
