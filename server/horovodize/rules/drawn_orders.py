@@ -38,9 +38,27 @@ def is_of_one_call(draft: Draft, call: ast.Call) -> bool:
     statement, function = draft.syntax.statement(call), draft.syntax.function(call)
     if function is None or any(isinstance(n, _YIELDS) for n in walk(function)):
         return False
-    return isinstance(statement, ast.Assign) and all(
-        isinstance(t, ast.Name) and draft.module.scopes.lookup(t.id, t) is function for t in statement.targets
+    if isinstance(statement, ast.Expr) and statement.value is call and call.args:  # `random.shuffle(numbers)`
+        held = call.args[0]
+        bound = draft.module.scopes.reaching(held) if isinstance(held, ast.Name) else []
+        made = [b.value for b in bound if b.kind == "assign"]
+        return (
+            _is_own(draft, held, function)
+            and len(made) == len(bound)
+            and not any(
+                isinstance(e, (ast.Name, ast.Attribute))
+                for e in made  # of what else is shuffled with it
+            )
+        )
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return isinstance(statement, (ast.Assign, ast.Return)) and all(
+        _is_own(draft, t, function) for t in targets
     )
+
+
+def _is_own(draft: Draft, e: ast.expr, function: ast.AST) -> bool:
+    """Whether a name is one of a function's own."""
+    return isinstance(e, ast.Name) and draft.module.scopes.lookup(e.id, e) is function
 
 
 def is_dealt_out(draft: Draft, call: ast.Call) -> bool:

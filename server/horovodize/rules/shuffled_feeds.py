@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from horovodize.facts.cursors import deals
+from horovodize.rules import drawn_orders
 from horovodize.rules.decisions import Apart, InRounds, Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import draws_for_all, draws_for_itself, feeding
@@ -156,8 +157,14 @@ class Feeds:
         return any(self.syntax.inside(decision, place) for decision, _ in self.syntax.conditions(node))
 
     def _draws(self, call: ast.Call) -> bool:
-        """Whether a call gives a step its own random batch: ranks have to draw differently there."""
-        return any(self.syntax.inside(call, d.loop) for d in feeding(self.draft).drivers)
+        """Whether a call gives a step its own random batch: ranks have to draw differently there. So it does in a function that
+        makes one batch, whoever else asks for one: `x, y = get_batch(100)` before the loop, to look at or to test with."""
+        loops = {d.loop for d in feeding(self.draft).drivers}
+        if any(self.syntax.inside(call, loop) for loop in loops):
+            return True
+        if not drawn_orders.is_of_one_call(self.draft, call):
+            return False
+        return any(loops.intersection(f.loops) for way in self.draft.drive.ways(call) for f in way)
 
 
 def _is_shared(draft: Draft, fed: FitFeed) -> bool:
