@@ -68,3 +68,27 @@ for epoch in range(4):
             loss = tf.reduce_mean((model(a) - b) ** 2)
         opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 """
+
+
+SPLIT = """\
+import numpy as np
+from tensorflow import keras
+
+x, y = np.load("x.npy"), np.load("y.npy")
+train, test = [], []
+for label in range(7):
+    group = x[y == label]
+    kept = {drawn} <= 0.5
+    train.append(group[kept])
+    test.append(group[~kept])
+model = keras.Sequential([keras.layers.Dense(7)])
+model.compile(keras.optimizers.Adam(0.01), "mse")
+model.fit(np.concatenate(train), epochs=3, batch_size=16)
+"""
+
+
+def test_rows_that_are_kept_for_a_test_by_classes_are_the_same_on_all_ranks() -> None:
+    """Each rank split for itself: it trained on what others tested with."""
+    plan = plan_of(SPLIT.format(drawn="np.random.rand(len(group))"))
+    assert "kept = alike(np.random.rand)(len(group)) <= 0.5" in plan.text
+    assert "alike" not in plan_of(SPLIT.format(drawn="group[:, 0]")).text

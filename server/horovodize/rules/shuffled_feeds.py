@@ -69,10 +69,21 @@ class Feeds:
                     yield one
 
     def prepares(self, call: ast.Call) -> bool:
-        """Whether a call is made once, in no loop: it prepares data. What a generator function does before it yields is its
-        own matter: each rank's, where each draws its batches for itself, and else an order in which they are dealt out."""
+        """Whether a call is made in no loop that trains: it prepares data. What a generator function does before it yields is
+        its own matter: each rank's, where each draws its batches for itself, and else an order in which they are dealt out."""
         ways = [way for way in self.draft.drive.ways(call) if not any(_generates(f.function) for f in way)]
-        return any(not any(f.loops for f in way) for way in ways) and not self._draws(call)
+        training = self._training
+        return any(not any(training.intersection(f.loops) for f in way) for way in ways) and not self._draws(
+            call
+        )
+
+    @cached_property
+    def _training(self) -> set[Loop]:
+        """The loops that train, or that something in them trains."""
+        known = feeding(self.draft)
+        places = [*(d.loop for d in known.drivers), *(f.fit.call for f in known.fits)]
+        ways = (way for place in places for way in self.draft.drive.ways(place))
+        return {d.loop for d in known.drivers} | {loop for way in ways for f in way for loop in f.loops}
 
     def is_drawn_elsewhere(self, call: ast.Call, by: tuple[str, ...] = (*_BY_GRAPH, *BY_WORKERS)) -> bool:
         """Whether a call stands in a function that is given to a graph, which runs it for each batch that it needs, in threads
