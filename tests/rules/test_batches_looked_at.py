@@ -41,7 +41,7 @@ DRAWS = [
 @pytest.mark.parametrize("draw", DRAWS)
 def test_each_rank_draws_its_own_batch(draw: str, before: str) -> None:
     """A batch that was printed made all ranks train on the same rows, at size() times the rate."""
-    assert draw.split("; ")[0] in plan_of(PROGRAM.format(draw=draw, before=before)).text
+    assert draw.split("; ", maxsplit=1)[0] in plan_of(PROGRAM.format(draw=draw, before=before)).text
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from horovodize.rules.writing import (
     RANK,
     SIZE,
     Writing,
+    binds_as_tightly,
     needs_parentheses,
 )
 from horovodize.source import Edit, Move
@@ -310,12 +311,15 @@ class Draft(Decisions, Writing):
         """`e` → `e * hvd.size()`, in parentheses where it needs them."""
         span = self.module.span(expression)
         after = f" {operator} {factor}"
-        if not needs_parentheses(expression):
-            edits = Edit.around(span, "", after)
-        elif self.parenthesized(expression):
-            edits = (Edit.insert(self.document.text.index(")", span.end) + 1, after, span),)
+        weak, own = needs_parentheses(expression), self.parenthesized(expression)
+        binds = binds_as_tightly(self.syntax.parent.get(expression), expression)  # `name % step`
+        if weak and own and not binds:
+            edits: tuple[Edit, ...] = (Edit.insert(self.document.text.index(")", span.end) + 1, after, span),)
         else:
-            edits = Edit.around(span, "(", ")" + after)
+            opening, closing = ("(", ")" + after) if weak else ("", after)
+            if binds and not own:
+                opening, closing = "(" + opening, closing + ")"
+            edits = Edit.around(span, opening, closing)
         return self.decided(self._of_factor(factor) if operator == "*" else Decision.DIVIDED, edits)
 
     # ------------------------------------------------------------------ the end

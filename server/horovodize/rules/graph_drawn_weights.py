@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from horovodize.rules.draft import Draft
 from horovodize.rules.graph_averages import runs_of
-from horovodize.summary.syntax import Loop, argument
+from horovodize.summary.syntax import Loop, argument, arguments
 
 _WHAT = "Send rank 0's weights after new ones are drawn"
 _WHY = "Each rank draws weights of its own here, and from then on the ranks train different models."
@@ -26,6 +26,7 @@ _SETTING = ("assign", "assign_add", "assign_sub")
 _OF_ALL = ("trainable_variables", "global_variables", "get_collection")
 _MADE = ("Variable", "get_variable")
 _FAR = 300  # nodes that a value is made of
+_OF_BEGINNINGS = 2000  # those that all variables begin with are made of
 
 
 def ask(draft: Draft) -> None:
@@ -76,9 +77,9 @@ def _draws(draft: Draft, e: ast.expr) -> bool:
 
 
 def _begins(draft: Draft, draw: ast.Call) -> bool:
-    """Whether a variable begins with a draw: it is broadcast."""
-    around = (a for a in draft.syntax.ancestors(draw) if isinstance(a, ast.Call))
-    return any(draft.names.last(a.func) in _MADE for a in around)
+    """Whether a variable begins with a draw, `tf.Variable(xavier_init([4, 4]))`: it is broadcast."""
+    made = (c for c in draft.module.calls_called(*_MADE))
+    return draw in set(draft.values.depends([e for c in made for e in arguments(c)], _OF_BEGINNINGS))
 
 
 def _is_trained(draft: Draft, e: ast.expr) -> bool:
