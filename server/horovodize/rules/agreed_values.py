@@ -297,7 +297,7 @@ def _agree_on_test(draft: Draft, loop: ast.While) -> None:
     _draw_alike(draft, loop.test)
     read_before.agree_on_head(draft, loop)
     found = [r for r in differing(draft, loop.test) if isinstance(r, Varies)]
-    before = [r for r in found if not draft.syntax.inside(r.where, loop)]
+    before = [r for r in found if not draft.syntax.inside(r.where, loop) and r.kind is not Source.SIGNAL]
     used = [r for r in before if r.kind in _WHERE_USED]
     parts = (n for n in varying_parts(draft, loop.test, used) if isinstance(n, (ast.Name, ast.Attribute)))
     # of `state["step"]` nothing may come up in the loop, though of other items of `state` something does

@@ -197,12 +197,13 @@ def _is_caught(draft: Draft, raised: ast.Raise) -> bool:
 
 def _ends_with_its_rows(draft: Draft, loop: ast.While) -> bool:
     """`while i < n:` where ranks count to different numbers, or `i` selects the rows of a step: past the last of its own a rank
-    would be fed none. And `while loss > 0.1:`, which one rank's batch ends as its `break` would."""
+    would be fed none. And `while loss > 0.1:`, which one rank's batch, or a signal to it, ends as its `break` would."""
     end = compared(loop.test, (ast.Lt, ast.LtE))
     if end is not None and counts_up(loop, ast.unparse(end[0])) and differing(draft, end[1]):
         return True
     read = {ast.unparse(n) for n in ast.walk(loop.test) if isinstance(n, (ast.Name, ast.Attribute))}
-    if any(isinstance(r, Varies) and r.kind is Source.ROWS for r in differing(draft, loop.test)):
+    ending = (Source.ROWS, Source.SIGNAL)  # `while step < n and not stopped:`
+    if any(isinstance(r, Varies) and r.kind in ending for r in differing(draft, loop.test)):
         return True
     known = feeding(draft)
     around = [d for d in known.drivers if d.loop is loop or draft.syntax.inside(loop, d.loop)]

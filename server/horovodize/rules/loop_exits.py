@@ -16,7 +16,7 @@ from horovodize.summary.comparisons import faced
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import Loop, arguments, numbered
 
-_MEASURED = (Source.ROWS, Source.CHANCE, Source.CLOCK)
+_MEASURED = (Source.ROWS, Source.CHANCE, Source.CLOCK, Source.SIGNAL)
 _WHY = "Every step averages size() batches, so as many are seen after 1/size() of the steps."
 
 
@@ -152,8 +152,8 @@ def parts_of(draft: Draft, test: ast.expr, operator: type[ast.boolop]) -> list[a
 
 
 def _is_measured(draft: Draft, part: ast.expr) -> bool:
-    """Whether a test goes by what training gives, or by the clock; what is alike on all ranks, or not seen, may tell that the
-    data have come to their end, which are not divided there."""
+    """Whether a test goes by what training gives, by the clock or by a signal; what is alike on all ranks, or not seen, may
+    tell that the data have come to their end, which are not divided there."""
     reasons = draft.uniform.reasons(part)
     return any(isinstance(r, Varies) and r.kind in _MEASURED for r in reasons)
 

@@ -150,13 +150,15 @@ def _with_called(draft: Draft, calls: list[ast.Call]) -> list[ast.Call]:
 
 
 def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:
+    again = seeds_apart.outermost(draft, driver.loop) is None  # it would draw the same each time
+    where = "once, before all training" if again else "just before that loop"
     draft.ask(
         "D3",
         call,
         seeds_apart.WHAT,
         seeds_apart.WHY,
         f"with this seed every rank draws the same batches in the loop of {draft.line_words(driver.loop, call)}: seed "
-        f"each rank differently just before that loop, for example with `{seeds_apart.example(draft, call)}`",
+        f"each rank differently {where}, for example with `{seeds_apart.example(draft, call)}`",
     )
 
 

@@ -65,7 +65,10 @@ def models_of(module: Module, sites: Sites, site: ast.Call) -> frozenset[ast.AST
 
 def _made(module: Module, model: ast.expr) -> list[ast.AST]:
     """The calls that make a model, and those of the functions that give it: `learner = make()`."""
-    made: list[ast.AST] = [*module.values.calls(model)]
+    made: list[ast.AST] = []
+    for call in module.values.calls(model):  # a layer is made with its model: `model.get_layer("body")`
+        is_part = isinstance(call.func, ast.Attribute) and call.func.attr == "get_layer"
+        made += module.values.calls(call.func.value) if is_part else [call]  # type: ignore[attr-defined]
     bound = module.scopes.reaching(model) if isinstance(model, ast.Name) else []
     for call in (b.value for b in bound if isinstance(b.value, ast.Call) and not b.path):
         callee = module.values.callee(call)

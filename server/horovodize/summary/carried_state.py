@@ -130,7 +130,8 @@ class CarriedState:
         )
         return goes_on and any(b.value is not None and self._is_first(b.value) for b in before)
 
-    def _is_first(self, e: ast.expr) -> bool:
+    def _is_first(self, e: ast.expr, depth: int = 2) -> bool:
+        """depth: functions of the program that are followed, one from another"""
         if isinstance(e, (ast.List, ast.Tuple)):
             return bool(e.elts) and all(self._is_first(part) for part in e.elts)
         if isinstance(e, (ast.ListComp, ast.GeneratorExp)):
@@ -139,8 +140,13 @@ class CarriedState:
             return any(self._is_first(value) for value in e.values)
         if isinstance(e, ast.Constant):
             return e.value is None
-        is_called_so = isinstance(e, ast.Call) and _FIRST.search(self.names.last(e.func)) is not None
-        return is_called_so and isinstance(e, ast.Call) and not self._holds_numbers(e)
+        if not isinstance(e, ast.Call):
+            return False
+        if _FIRST.search(self.names.last(e.func)) is not None:
+            return not self._holds_numbers(e)
+        made_by = self.values.callee(e) if depth else None
+        given = self.values.returned(made_by) if isinstance(made_by, FUNCTIONS) else []
+        return any(not isinstance(g, ast.Constant) and self._is_first(g, depth - 1) for g in given)
 
     def _holds_numbers(self, made: ast.Call) -> bool:
         """Whether a record of the program's own begins with numbers alone: `State()` of `class State: step: int = 0`,

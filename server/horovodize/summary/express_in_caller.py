@@ -137,6 +137,9 @@ def is_plain(e: ast.expr) -> bool:
             return True
         case ast.Attribute():
             return is_plain(e.value)
+        case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=step)):
+            ends = [n for n in (lower, upper, step) if n is not None]
+            return is_plain(e.value) and all(_is_number(n) for n in ends)
         case ast.Subscript():
             return is_plain(e.value) and isinstance(e.slice, (ast.Constant, ast.Name))
         case ast.List() | ast.Tuple():
@@ -149,8 +152,14 @@ def is_plain(e: ast.expr) -> bool:
             return is_plain(inner)
         case ast.Call(func=ast.Attribute(attr="values"), args=[], keywords=[]):
             return is_plain(e.func)
+        case ast.Call(func=ast.Attribute(attr="get_layer"), args=[ast.Constant()], keywords=[]):
+            return is_plain(e.func)  # of a model
         case _:
             return False
+
+
+def _is_number(e: ast.expr) -> bool:
+    return isinstance(e.operand if isinstance(e, ast.UnaryOp) else e, ast.Constant)
 
 
 def _substituted(expression: ast.expr, replaced: dict[ast.AST, ast.expr]) -> ast.expr:
