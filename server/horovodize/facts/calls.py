@@ -257,10 +257,17 @@ class Calls:
                     step.ask(n, (), False)
         elif name in ("range", "xrange") and not item.path:
             step.ask_all(call.args)
+        elif name == "bool" and all(self._is_container(e) for e in call.args):
+            step.ask_all(call.args, size=True)  # whether it holds anything
         elif name in ("int", "float", "bool", "str", "abs", "round", "range", "xrange"):
             step.ask_all(call.args)
         else:
             step.ask_all(self._arguments(call), item.size)
+
+    def _is_container(self, e: ast.expr) -> bool:
+        """Whether something is a list or a dictionary wherever it is set: `{}`, later `{"seconds": elapsed}`."""
+        made = [o.node for o in self.values.origins(e)]
+        return all(isinstance(n, (ast.List, ast.Dict, ast.Tuple, ast.Set)) for n in made)
 
     def _is_parsed(self, call: ast.Call) -> bool:
         """Whether a call is given what was read from the command line: `vars(parser.parse_args())`."""

@@ -15,7 +15,8 @@ from horovodize.summary.sites import Sites
 from horovodize.summary.syntax import argument
 
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
-_AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce")
+_OPERATIONS = ("_allreduce", "_allgather", "_broadcast")  # `hvd.mpi_ops._allreduce(x)`, which adds up
+_AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce", "_allreduce")
 _COMMITTING = ("commit", "check_host_updates")
 _LIMIT = 400
 _FAR = 2000  # nodes behind gradients that a script changes before it applies them
@@ -60,7 +61,7 @@ class Collectives:
 
     def _found(self) -> Iterator[Collective]:
         use, sites = self.use, self.sites
-        for call in use.calls(*(COLLECTIVES - {"join"}), *_HANDED):
+        for call in use.calls(*(COLLECTIVES - {"join"}), *_OPERATIONS, *_HANDED):
             yield Collective(call, self.module.names.last(call.func), trains=call in self._averaging)
         for call in use.calls(*TAPES):
             yield Collective(call, self.module.names.last(call.func), trains=True)

@@ -57,6 +57,10 @@ class Dealt:
             self._selecting[loop] = frozenset(self._selects(driver))
         return self._selecting[loop]
 
+    def would_deal(self, node: ast.AST | None) -> bool:
+        """Whether a place selects rows by a number that ranks share until their rows are dealt out."""
+        return any(node in self.selecting(driver) for driver in self.feeding.drivers)
+
     def _selects(self, driver: Driver) -> Sequence[ast.expr]:
         loop = driver.loop
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
@@ -82,6 +86,10 @@ class Dealt:
             elif e is driver.iterable or not e.args:
                 break
             e = e.args[0] if data is None else data
+        if target is loop.target and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            made = [o.node for o in self.feeding.values.origins(e)]  # `for i, rows in bar(enumerate(data)):`
+            if made and all(isinstance(n, ast.Call) and numbered(n) is not None for n in made):
+                target = target.elts[1]
         if self.numbered(driver) is not None:
             target = loop.target
         targets = self._of_rows(target, driver.iterable)

@@ -261,7 +261,10 @@ class Changes:
         return False
 
     def is_rate(self, e: ast.expr) -> bool:
-        """Whether an expression is the rate of an optimizer."""
+        """Whether an expression is the rate of an optimizer, or a name for it."""
+        named = [o.node for o in self.module.values.origins(e)] if isinstance(e, ast.Name) else []
+        if named:
+            return all(isinstance(n, ast.Attribute) and self.is_rate(n) for n in named)
         if not isinstance(e, ast.Attribute) or e.attr not in _RATES:
             return False
         owner = e.value

@@ -32,6 +32,8 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
     **_all(Deed.LOOK, "os.path.exists os.path.isfile os.path.isdir os.listdir os.path.getsize os.stat os.scandir", 0, "path"),
     **_all(Deed.LOOK, "tensorflow.io.gfile.exists tensorflow.io.gfile.listdir"),
     **_all(Deed.READ, "tensorflow.io.read_file"),
+    **_all(Deed.READ, "tensorflow.data.TFRecordDataset tensorflow.data.TextLineDataset "
+                      "tensorflow.data.experimental.CsvDataset", 0, "filenames"),
     **_all(Deed.READ, "tensorflow.keras.models.load_model", 0, "filepath"),
     **_all(Deed.READ, "tensorflow.train.load_checkpoint", 0, "checkpoint_dir"),
     **_all(Deed.READ, "joblib.load tensorflow.saved_model.load"),
@@ -133,6 +135,8 @@ _OF_FOLDERS = (
 )  # of torchvision, which download nothing
 _DOWNLOADS = {"MNIST": 4, "FashionMNIST": 4, "KMNIST": 4, "CIFAR10": 4, "CIFAR100": 4, "SVHN": 4}
 _LIMIT = 100  # nodes that a path is looked for in
+_MANAGER = "tensorflow.train.CheckpointManager"
+_LAST = ("tensorflow.train.latest_checkpoint", f"{_V1}train.latest_checkpoint")
 _SAVER_METHODS = {"save": (Deed.WRITE, "save_path", 1), "restore": (Deed.READ, "save_path", 1)}
 
 
@@ -287,6 +291,8 @@ class Deeds:
             path = argument(call, word, at)
             if path is not None:
                 yield Touch(call, deed, path)
+        elif (kept := self._checkpoints(call, receiver, method)) is not None:
+            yield kept
         elif method in _FRAME_METHODS and call.args and not _appends(call):
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
         elif method == "save" and call.args and self._is_picture(receiver):
@@ -311,6 +317,29 @@ class Deeds:
             deed = _OF_PATHS[method]
             alone = deed is Deed.REMOVE and not call.args and not call.keywords and not self._may_fail(call)
             yield Touch(call, self._milder(call, deed), receiver, alone=alone)
+
+    def _checkpoints(self, call: ast.Call, receiver: ast.expr, method: str) -> Touch | None:
+        """The folder of the checkpoints that a manager keeps: rank 0 saves one, `manager.save()`, and ranks read the last,
+        `checkpoint.restore(manager.latest_checkpoint)`."""
+        if method == "save" and self.facts.rank_tests.deciding(call) is not None:
+            folder = self._folder_of(receiver)
+            return Touch(call, Deed.WRITE, folder) if folder is not None else None
+        given = argument(call, "save_path", 0) if method in ("restore", "read") else None
+        for origin in self.module.values.origins(given) if given is not None else ():
+            last = origin.node
+            folder = None
+            if isinstance(last, ast.Attribute) and last.attr == "latest_checkpoint":
+                folder = self._folder_of(last.value)
+            elif isinstance(last, ast.Call) and self.module.names.of(last.func) in _LAST:
+                folder = argument(last, "checkpoint_dir", 0)
+            if folder is not None:
+                return Touch(call, Deed.READ, folder)
+        return None
+
+    def _folder_of(self, manager: ast.expr) -> ast.expr | None:
+        """The folder of a `tf.train.CheckpointManager`."""
+        made = [c for c in self.module.values.calls(manager) if self.module.names.of(c.func) == _MANAGER]
+        return argument(made[0], "directory", 1) if len(made) == 1 else None
 
     def kept_in(self, call: ast.Call) -> ast.expr | None:
         """The file that a pipeline of `tf.data` keeps its rows in: `dataset.cache("rows")`. Without one they are in memory."""

@@ -88,14 +88,19 @@ class Run:
 @dataclass
 class Decisions:
     """How what isn't seen is decided: as `given`, else in the first way. `met` are all that were asked for, with the number of
-    ways."""
+    ways; `first` is how tests are answered in the first way."""
 
     given: Mapping[Key, int]
+    first: dict[Key, bool]
     met: dict[Key, int] = field(default_factory=dict)
 
     def take(self, key: Key, ways: int) -> int:
         self.met[key] = ways
         return min(self.given.get(key, 0), ways - 1)
+
+    def answer(self, key: Key, *, first: bool) -> bool:
+        """The same of a test. `first`: how it is answered in the first way, if it wasn't asked before."""
+        return self.first.setdefault(key, first) != bool(self.take(key, 2))
 
 
 class Execution:
@@ -205,7 +210,7 @@ class Execution:
             seen = (Holds.EQUALS in held(choice.yes)) == (self._times[test] == 1)
         elif seen is None:
             key = self._own_key(test) if taken is Taken.OWN else ("alike", self.answers.text(test))
-            seen = not self.decisions.take(key, 2)
+            seen = self.decisions.answer(key, first=not _ends_the_run(choice.yes))
             self._compared.decided(test, seen)
             differs = taken is Taken.OWN
             arm = choice.yes if seen else choice.no
@@ -309,6 +314,17 @@ class Execution:
         elif how is None:
             how = self._block(attempt.after)
         return self._block(attempt.last) or how
+
+
+def _ends_the_run(block: Block) -> bool:
+    """Whether a block does nothing but end the run: `if args.steps < 1: raise ValueError(…)`. All that comes later is done
+    where that is not so."""
+    return (
+        bool(block)
+        and isinstance(block[-1], Leave)
+        and block[-1].how in (Exit.RAISE, Exit.END)
+        and len(block) == 1
+    )
 
 
 def _asked_for_none(test: ast.expr) -> tuple[ast.expr, bool] | None:

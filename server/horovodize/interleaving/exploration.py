@@ -81,12 +81,13 @@ class Exploration:
         """What all ranks do, in one way after the other."""
         todo: deque[dict[Key, int]] = deque([{}])
         tried: set[frozenset[tuple[Key, int]]] = set()
+        first = dict[Key, bool]()
         while todo and len(tried) < _RUNS:
             given = todo.popleft()
             if frozenset(given.items()) in tried:
                 continue
             tried.add(frozenset(given.items()))
-            decisions = Decisions(given)
+            decisions = Decisions(given, first)
             yield [Execution(r, everyone, self.answers, decisions).of(part) for r in range(len(everyone))]
             if len(given) < _APART:
                 todo += [

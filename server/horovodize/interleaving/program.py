@@ -41,12 +41,14 @@ from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.interleaving.stopping import raises_well, stops, stops_by_name
 from horovodize.interleaving.unsent import Unsent
 from horovodize.interleaving.waits import Waits
+from horovodize.interleaving.wrappers import wrapper_of
 from horovodize.source.nodes import children
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, is_main_guard, position
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, is_main_guard, position
 
 _DEPTH = 10  # calls down
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _AVERAGES = "MetricAverageCallback"
+_CONDITIONS = ("tensorflow.cond", "tensorflow.compat.v1.cond")  # (test, function, function)
 
 
 class Program:
@@ -61,6 +63,7 @@ class Program:
         self.failures, self.unsent = Failures(facts, self.deeds, self.answers), Unsent(facts, self.changes)
         self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
+        self._wrapped: dict[ast.AST, Function] = {}  # what decorators that are gone into are given, just now
         self._open: list[ast.AST] = []
 
     @cached_property
@@ -102,12 +105,17 @@ class Program:
     def _body(self, function: ast.AST) -> Block:
         if function in self._open or len(self._open) >= _DEPTH:
             return ()
-        if self.facts.rank_tests.may_be_skipped(function):
+        skipped = self.facts.rank_tests.may_be_skipped(function)
+        around = wrapper_of(self.module, function) if skipped else None
+        if skipped and around is None:
             return ()  # which ranks run it isn't seen
         if function not in self._bodies:
             self._open.append(function)
             try:
-                if isinstance(function, ast.Lambda):
+                if around is not None and isinstance(function, FUNCTIONS):
+                    self._wrapped[around.given] = function
+                    self._bodies[function] = self._block(around.inner.body)
+                elif isinstance(function, ast.Lambda):
                     self._bodies[function] = tuple(self._of(function.body))
                 elif isinstance(function, FUNCTIONS):
                     self._bodies[function] = self._block(function.body)
@@ -140,6 +148,8 @@ class Program:
                 yield from self._turns(s)
             case ast.Try():
                 yield from self._attempt(s)
+            case ast.With() if suppressed := self._suppressed(s):
+                yield from self._attempt(suppressed)
             case ast.With() | ast.AsyncWith():
                 for item in s.items:
                     yield from self._of(item.context_expr)
@@ -199,6 +209,17 @@ class Program:
                 )
             yield Turns(loop, body, after)
 
+    def _suppressed(self, s: ast.With) -> ast.Try | None:
+        """`with contextlib.suppress(OSError):` as the `try` that it is."""
+        for item in s.items:
+            made = item.context_expr
+            if isinstance(made, ast.Call) and self.names.of(made.func) == "contextlib.suppress" and made.args:
+                kinds = made.args[0] if len(made.args) == 1 else ast.Tuple(made.args, ast.Load())
+                handler = ast.ExceptHandler(kinds, None, [ast.copy_location(ast.Pass(), s)])
+                tried = ast.Try(s.body, [ast.copy_location(handler, s)], [], [])
+                return ast.copy_location(tried, s)
+        return None
+
     def _attempt(self, s: ast.Try) -> Iterator[Action]:
         handler = next((h for h in s.handlers if self._goes_on(h)), None)
         risk = self.failures.risk(s.body, handler) if handler is not None else None
@@ -206,7 +227,9 @@ class Program:
             self._risks.add(risk)
         body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
         caught = self._block(handler.body) if handler is not None else ()
-        again = self.syntax.loops(s) or any(isinstance(a, Together) and a.trains for a in everything(caught))
+        again = self.syntax.loops(s.body[0]) or any(
+            isinstance(a, Together) and a.trains for a in everything(caught)
+        )
         if risk is None and handler is not None and again and self.failures.takes_a_step(handler):
             risk, body = failing_step(body)
         if body or caught or after or last:
@@ -295,6 +318,14 @@ class Program:
             yield from self._choice(asked, (fetch,), (read,))
         else:
             yield from self.deeds.of(call)
+        if self.names.of(call.func) in _CONDITIONS and len(call.args) == 3:
+            test, *arms = call.args
+            yes, no = (self._run_by(call, arm) for arm in arms)
+            yield from self._choice(test, yes, no)
+            return
+        if (wrapped := self._wrapped_by(call)) is not None:
+            yield Called(call, self._block(wrapped.body))
+            return
         graph = self.module.values.graph
         for run in (*graph.runs(call), *graph.run_last(call), *run_at_once(self.facts, call)):
             function = run
@@ -305,6 +336,19 @@ class Program:
             body = self._body(function)
             if body:
                 yield Called(call, body)
+
+    def _run_by(self, call: ast.Call, function: ast.expr) -> Block:
+        """What a call runs of a function that it is given, without arguments."""
+        made = [o.node for o in self.module.values.origins(function) if not o.path]
+        bodies = [self._body(f) for f in made if isinstance(f, CALLABLES)]
+        return tuple(Called(call, body) for body in bodies if body)
+
+    def _wrapped_by(self, call: ast.Call) -> Function | None:
+        """The function that a decorator's own function runs: `function(*args)` of `def rank_0_only(function):`."""
+        bound = self.module.scopes.reaching(call.func) if isinstance(call.func, ast.Name) else []
+        if not self._wrapped or len(bound) != 1 or bound[0].kind != "parameter":
+            return None
+        return self._wrapped.get(bound[0].anchor)
 
     # ------------------------------------------------------------------ callbacks
 

@@ -400,6 +400,9 @@ class Values:
                     (b.value, b.path if b.kind == "assign" else ()) for b in found if b.value is not None
                 ]
                 todo += [(made, ()) for made in (() if found else self.attributes.made_in_class(n))]
+            elif isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load):
+                set_at = self.held.item_bindings(n)  # `settings["steps"] = 1000 // hvd.size()`
+                todo += [(b.value, b.path) for b in set_at if b.value is not None]
             elif isinstance(n, ast.Call):
                 callee = self.callee(n)
                 if isinstance(callee, CALLABLES):

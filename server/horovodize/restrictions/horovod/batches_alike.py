@@ -234,8 +234,10 @@ def _is_by_rank(context: Context, e: ast.expr) -> bool:
 
 def is_alike(context: Context, batch: ast.expr) -> bool:
     """Whether a batch is surely the same on every rank; where a data set of Keras lies makes no difference."""
-    reasons = context.facts.uniform.reasons(batch)
-    if not reasons:
+    dealt = context.facts.dealt
+    found = context.facts.uniform.reasons(batch)
+    reasons = [r for r in found if not (isinstance(r, Varies) and dealt.would_deal(r.where))]
+    if not found:
         return isinstance(context.facts.uniform.of(batch), Uniform)
     return all(
         isinstance(reason, Varies)

@@ -203,6 +203,7 @@ from horovodize.interleaving import OwnAnswers, Trouble, Verdict
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
+from horovodize.restrictions.horovod.own_constants import own_constants
 from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
 from horovodize.restrictions.horovod.sets_of_texts import numbered
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
@@ -251,6 +252,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_sets(context)
         yield from _by_draws(context, answers)
         yield from _of_own_rows(context, answers)
+        yield from _of_constants(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
@@ -278,6 +280,17 @@ def _of_own_rows(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
             "each rank scales by its own rows, so that ranks give the same value different numbers: take "
             f"`{context.text(mean)}` before the rows are divided, or average it by `hvd.allreduce`",
             severity=Severity.INFORMATION,
+        )
+
+
+def _of_constants(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Numbers that each rank draws once, and that its losses are made with."""
+    for draw, name in own_constants(context, answers):
+        yield RESTRICTION.at(
+            context,
+            draw,
+            f"`{name}` is another on each rank, and so is what they train: let rank 0 draw it, and send it by "
+            "`hvd.broadcast_object`",
         )
 
 
