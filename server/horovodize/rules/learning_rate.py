@@ -47,6 +47,7 @@ from horovodize.rules import (
     schedule,
     set_together,
     strong,
+    unpacked_rates,
     unseen_rates,
     unseen_schedules,
     written_rates,
@@ -160,6 +161,10 @@ def _scale_optimizer(draft: Draft, trained: Trained) -> None:
     name, doubt = trained.class_name, strong.doubt(draft, trained.used_at)
     rate = rate_argument(call, name)
     if rate is None and copied(draft, trained) is not None:
+        return
+    if rate is None and (unpacked := unpacked_rates.of(draft, call)):
+        for given in unpacked:
+            scale_rate(draft, given, doubt=doubt)
         return
     if rate is None:
         default = draft.default_rate(name) if name else None
