@@ -204,13 +204,26 @@ def selects(feeding: Feeding, call: ast.Call, variables: set[str]) -> bool:
     given = arguments(call)
     if not any(feeding.variables.mentions(a, variables) for a in given):
         return bool(selected_inside(feeding, call, variables))
-    if feeds_rate(feeding, call):
+    if feeds_rate(feeding, call) or _looks_up_number(feeding, call):
         return False
     last = feeding.names.last(call.func)
     if _READING.search(last) and not re.search(r"on_batch|save|summary|scalar", last):
         if not _hands_nothing_over(feeding, call) and not _sets_variable(feeding, call):
             return True
     return _indexes_with(feeding, call, variables)
+
+
+def _looks_up_number(feeding: Feeding, call: ast.Call) -> bool:
+    """Whether a call looks up a number in a table that is written out, `rates.get(step, rate)` of `{0: 0.1, 300: 0.01}`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "get":
+        return False
+    tables = [o.node for o in feeding.values.origins(call.func.value)]
+    return bool(tables) and all(
+        isinstance(t, ast.Dict)
+        and all(isinstance(k, ast.Constant) and type(k.value) is int for k in t.keys)
+        and all(isinstance(v, ast.Constant) and type(v.value) in (int, float) for v in t.values)
+        for t in tables
+    )
 
 
 def _sets_variable(feeding: Feeding, call: ast.Call) -> bool:
