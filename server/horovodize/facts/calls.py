@@ -166,6 +166,9 @@ class Calls:
         if name in JOINING and item.size and given and isinstance(given[0], (ast.List, ast.Tuple)):
             step.ask_all(given[0].elts, size=True)
             return
+        if item.size and not item.path and (first := _first_of_shape(call, 1)) is not None:
+            step.ask(first)
+            return
         if name.endswith(".data.Dataset.from_tensor_slices") and item.size:
             step.ask_all(_arrays(self.module.values, given), size=True)  # as many as there are rows in each
             return
@@ -315,6 +318,8 @@ class Calls:
         parts = folds.told(self.module, call) if item.size and not item.path else None
         if parts is not None:
             return step.ask_all(parts)
+        if item.size and not item.path and (first := _first_of_shape(call, 0)) is not None:
+            return step.ask(first)
         shared = equal_shares.of(call) if item.size else None
         if shared is not None:
             step.ask(shared, (), size=True)
@@ -394,6 +399,21 @@ class Calls:
 def _short(func: ast.expr) -> str:
     text = ast.unparse(func)
     return f"{text}()" if len(text) <= 40 else f"{text[:37]}...()"
+
+
+def _first_of_shape(call: ast.Call, at: int) -> ast.expr | None:
+    """How many rows something is given that is brought into a shape: `n` of `x.reshape(n, -1)`, `np.reshape(x, (n, 4))`; None
+    where that follows from the others.
+
+    at: where the shape stands"""
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    shape = call.args[at:] if called == "reshape" else []
+    if len(shape) == 1 and isinstance(shape[0], (ast.Tuple, ast.List)):
+        shape = shape[0].elts
+    elif len(shape) == 1 and not isinstance(shape[0], ast.Constant):
+        return None  # a whole shape, which may leave that open
+    known = bool(shape) and not isinstance(shape[0], (ast.UnaryOp, ast.Starred))
+    return shape[0] if known else None
 
 
 def _arrays(values: Values, given: Iterable[ast.expr], depth: int = 0) -> Iterator[ast.expr]:
