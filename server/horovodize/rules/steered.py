@@ -51,7 +51,7 @@ VARIABLE_OF_BACKEND = "tensorflow.keras.backend.variable"
 _VARIABLES = ("tensorflow.Variable", "tensorflow.compat.v1.Variable", VARIABLE_OF_BACKEND)
 _SETTING = ("assign", "assign_add", "assign_sub", "load")
 _MODELS = ("tensorflow.keras.Sequential", "tensorflow.keras.Model")
-_NEAR = 60  # nodes that such a value is made of
+_NEAR = 120  # nodes that such a value is made of
 _FAR = 2000  # nodes that a loss is made of
 
 
@@ -69,15 +69,18 @@ def keep_alike(draft: Draft) -> None:
             elif b.value is not None and begins_as(draft, b, read, is_filled):
                 alike |= {b.statement} if _ask_of_statistics(draft, b, b.value, text) else set()
             continue
-        if not draft.once("steered", b.anchor):
+        own = not games and b.value is not None and _by_own_rows(draft, b, text)
+        if not (alone or own) or not draft.once("steered", b.anchor):
             continue
         if alone:
             steering_decisions.decide_alike(draft, b, alone)
-        elif not games and b.value is not None and _by_own_rows(draft, b, text):
+        else:
             alike.add(b.statement)
             _average(draft, b)
     for b in _set_between_steps(draft) if not games else ():
-        if not _goes_on_from(draft, b, alike) and draft.once("steered", b.anchor):
+        if b.statement in alike or _goes_on_from(draft, b, alike):
+            continue
+        if draft.once("steered", b.anchor):
             alike.add(b.statement)
             draft.ask("G2", b.statement, WHAT, WHY, BETWEEN)
 
@@ -181,18 +184,30 @@ def _set_for_later(draft: Draft) -> Iterator[tuple[Read, Binding]]:
 
 
 def _set_between_steps(draft: Draft) -> Iterator[Binding]:
-    """What is set outside the loop of the steps by what means of a rank's own rows say, as `weights` by the `history` of its
-    losses, and losses are made with; not what is set again with each step, as of its rows."""
+    """What means of a rank's own rows say, as `weights` by the `history` of its losses, and later losses are made with: set
+    outside the loop of the steps, or in it after what reads it; not what each step sets first, as of its rows."""
     loops = training_loops(draft)
     innermost = {loop for u in draft.sites.updates for loop in loops_next_to(draft, u.call)}
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         for b in bindings(draft, read) if isinstance(read, ast.Name) else ():
             turns = turns_of(draft, b.statement)
-            if b.kind != "assign" or b.value is None or not turns & loops or turns & innermost:
+            if b.kind != "assign" or b.value is None or not turns & loops:
                 continue
-            calls = [n for n in draft.values.depends([b.value], _NEAR) if isinstance(n, ast.Call)]
-            if is_own(draft, b.value) and any(draft.names.last(c.func) in REDUCING for c in calls):
-                yield b
+            if turns & innermost and not _is_after(draft, b.statement, read):
+                continue
+            behind = _behind(draft, b.value)
+            calls = (n for n in behind if isinstance(n, ast.Call))
+            named = (n for n in behind if isinstance(n, (ast.Name, ast.Attribute)))
+            if any(draft.names.last(c.func) in REDUCING for c in calls):
+                if is_own(draft, b.value) or any(is_of_drawn_rows(draft, n) for n in named):
+                    yield b
+
+
+def _behind(draft: Draft, e: ast.expr) -> list[ast.AST]:
+    """What a value is made of, what was put into lists included."""
+    near = list(draft.values.depends([e], _NEAR))
+    lists = [n for n in near if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    return [*near, *draft.values.depends([a for n in lists for a in draft.sites.flow.appended(n)], _NEAR)]
 
 
 def _goes_on_from(draft: Draft, b: Binding, statements: set[ast.AST]) -> bool:
