@@ -672,3 +672,40 @@ def test_weights_of_losses_by_what_earlier_epochs_gave(weights: str, used: str, 
     """Each rank weighed its losses by those of its own rows."""
     plan = plan_of(WEIGHED_BY_EPOCH.format(weights=weights, used=used))
     assert sum("what it measured itself" in c.doubt for c in plan.changes) == asked
+
+
+ACCUMULATED = """\
+import collections
+import numpy as np
+import tensorflow as tf
+
+x, y = np.load("x.npy"), np.load("y.npy")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+weights, found, recent = np.ones(2), np.zeros(2), collections.deque(maxlen=500)
+for step in range(600):
+    i = np.random.randint(0, len(x), 16)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean({used} * (model(x[i]) - y[i]) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    {measured}
+    if step % 100 == 99:
+        weights = {weights}
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "measured", "weights", "asked"),
+    [
+        ("weights[y[i]]", "found += np.bincount(y[i], minlength=2)", "2 * found / found.sum()", 1),
+        ("weights[y[i]]", "found = found + np.bincount(y[i])", "found / found.sum()", 1),
+        ("weights[y[i]]", "recent.append(np.bincount(y[i]))", "np.sum(recent, 0)", 1),
+        ("weights[0]", "recent.extend(y[i])", "np.ones(2) * np.mean(recent)", 1),
+        ("weights[y[i]]", "found += 1", "found / found.sum()", 0),  # by no rows
+        ("1", "found += np.bincount(y[i], minlength=2)", "2 * found / found.sum()", 0),  # only kept
+    ],
+)
+def test_weights_by_what_steps_add_up(used: str, measured: str, weights: str, asked: int) -> None:
+    """Each rank weighed its rows by what it had met itself."""
+    plan = plan_of(ACCUMULATED.format(used=used, measured=measured, weights=weights))
+    assert sum("what it measured itself" in c.doubt for c in plan.changes) == asked

@@ -310,6 +310,8 @@ class Calls:
     def _method(self, step: Step, call: ast.Call, func: ast.Attribute, item: Item) -> None:
         if func.attr == "enumerate" and item.path[1:2] == (0,):
             return  # a dataset's: it counts
+        if _gives_keys(func.attr, item.path) and not call.args and self._keys(step, func.value):
+            return
         if func.attr == "cardinality" and not call.args:
             step.ask(func.value, (), size=True)
             return
@@ -347,6 +349,18 @@ class Calls:
         by_key = func.attr == "get" and isinstance(key, str)
         step.ask(func.value, (str(key), *item.path) if by_key else (), item.size)
         step.ask_all(self._arguments(call), item.size)
+
+    def _keys(self, step: Step, table: ast.expr) -> bool:
+        """Asks for the keys of a dictionary that is written out, whatever it holds; False where it isn't one."""
+        made = [o.node for o in self.values.origins(table)]
+        if not made or not all(isinstance(n, (ast.Dict, ast.DictComp)) for n in made):
+            return False
+        for n in made:
+            step.ask_all(
+                n.keys if isinstance(n, ast.Dict) else [n.key] if isinstance(n, ast.DictComp) else []
+            )
+        step.ask(table, (), True)
+        return True
 
     def _made_here(self, e: ast.expr) -> bool:
         return any(isinstance(self.values.callee(c), ast.ClassDef) for c in self.values.calls(e))
@@ -399,6 +413,11 @@ class Calls:
 def _short(func: ast.expr) -> str:
     text = ast.unparse(func)
     return f"{text}()" if len(text) <= 40 else f"{text[:37]}...()"
+
+
+def _gives_keys(method: str, path: tuple[int | str, ...]) -> bool:
+    """Whether of what a method of a dictionary gives, keys are asked for: `k` of `for k, v in result.items():`."""
+    return path[:1] == (ITEM,) and (method == "keys" or (method == "items" and path[1:2] == (0,)))
 
 
 def _first_of_shape(call: ast.Call, at: int) -> ast.expr | None:

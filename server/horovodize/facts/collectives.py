@@ -9,6 +9,7 @@ from functools import cached_property
 
 from horovodize.facts.callback_items import CallbackItem, CallbackItems
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS, HorovodUse
+from horovodize.facts.known_calls import WORLD
 from horovodize.facts.optimizers import Optimizers
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
@@ -17,6 +18,7 @@ from horovodize.summary.syntax import argument
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
 _OPERATIONS = ("_allreduce", "_allgather", "_broadcast")  # `hvd.mpi_ops._allreduce(x)`, which adds up
 _AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce", "_allreduce")
+_OF_MPI = "allreduce Allreduce allgather Allgather bcast Bcast barrier Barrier".split()  # of all processes
 _COMMITTING = ("commit", "check_host_updates")
 _LIMIT = 400
 _FAR = 2000  # nodes behind gradients that a script changes before it applies them
@@ -63,6 +65,8 @@ class Collectives:
         use, sites = self.use, self.sites
         for call in use.calls(*(COLLECTIVES - {"join"}), *_OPERATIONS, *_HANDED):
             yield Collective(call, self.module.names.last(call.func), trains=call in self._averaging)
+        for call in self.module.calls_of(*(WORLD + name for name in _OF_MPI)) if use.starts else ():
+            yield Collective(call, self.module.names.last(call.func))
         for call in use.calls(*TAPES):
             yield Collective(call, self.module.names.last(call.func), trains=True)
         yield from self._steps_of_torch()

@@ -177,6 +177,8 @@ class Control:
             return
         for n in walk(function):
             if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom)) and self.syntax.function(n) is function:
+                if isinstance(n, ast.Return) and self.flow.several.is_left_out(n):
+                    continue
                 one = isinstance(n, ast.Yield) and size and not path  # element more, whatever its size
                 if isinstance(n, ast.Return) or not path or path[0] != ITEM:
                     if not one:

@@ -23,6 +23,7 @@ from horovodize.facts.given_whole import given_whole
 from horovodize.facts.hooks import Hooks
 from horovodize.facts.kept import Kept
 from horovodize.facts.presence import NEVER_NONE, PRESENCE
+from horovodize.facts.several_ranks import SeveralRanks
 from horovodize.facts.signals import Signals
 from horovodize.facts.sources import ATTRIBUTES, NOT_TRACKED, OF_ONE_PROCESS, OWN_PARAMETERS, TRACKED, Source
 from horovodize.facts.thread_changes import ThreadChanges
@@ -102,7 +103,7 @@ class Flow:
         self.dealt, self.kept, self.metrics = dealt, kept, FitMetrics(module, sites)
         self.signals, self.threads, self.hooks = Signals(module), ThreadChanges(module), Hooks(module)
         self.control = Control(self, decisions)
-        self.fetched = Fetched(module, sites)
+        self.fetched, self.several = Fetched(module, sites), SeveralRanks(module)
         self.calls = Calls(self)
 
     def step(self, item: Item) -> Step:
@@ -125,14 +126,20 @@ class Flow:
             case ast.Starred() | ast.Await() | ast.NamedExpr():
                 step.ask(node.value, item.path, item.size)
             case ast.IfExp():
-                step.ask(node.test)
-                step.ask(node.body, item.path, item.size)
-                step.ask(node.orelse, item.path, item.size)
+                several = self.several.answer(node.test)
+                if several is None:
+                    step.ask(node.test)
+                for arm in (node.body,) * (several is not False) + (node.orelse,) * (not several):
+                    step.ask(arm, item.path, item.size)
             case ast.BoolOp():
                 for value in node.values:
                     step.ask(value, item.path, item.size)
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
                 step.ask(left, (PRESENCE,))
+            case ast.Compare(left=ast.Constant(), ops=[ast.In() | ast.NotIn()], comparators=[held]) if (
+                self._is_table(held)
+            ):
+                step.ask(held, (), True)  # whether it has a key
             case ast.Tuple() | ast.List() | ast.Set():
                 self._display(step, node, item)
             case ast.Dict():
@@ -159,7 +166,9 @@ class Flow:
         if self.dealt.is_own(name):
             step.varies(Source.ROWS, name)
             return
-        for b in self.scopes.reaching(name):  # what nothing sets fails on every rank
+        for b in self.several.given(
+            self.scopes.reaching(name), name
+        ):  # what nothing sets fails on every rank
             self._binding(step, b, name, item)
         self.control.changes(step, name, item)
 
@@ -233,6 +242,15 @@ class Flow:
             or isinstance(x, ast.Call) and self.is_builtin(x.func, "int", "len", "round", "float")
             for x in elements
         )  # fmt: skip
+
+    def _is_table(self, e: ast.expr) -> bool:
+        """Whether something is a dictionary, wherever it is made."""
+        made = [o.node for o in self.values.origins(e)]
+        return all(
+            isinstance(n, ast.Dict)
+            or (isinstance(n, ast.Call) and self.names.last(n.func) in ("dict", "defaultdict", "OrderedDict"))
+            for n in made
+        )
 
     def is_builtin(self, e: ast.AST, *names: str) -> bool:
         return isinstance(e, ast.Name) and e.id in names and not self.scopes.reaching(e)

@@ -39,6 +39,8 @@ _SHARING = (  # methods of datasets; schedules and hooks that count steps
     "shard", "take", "StopAtStepHook", "piecewise_constant", "piecewise_constant_decay", "exponential_decay", "cosine_decay",
     "polynomial_decay", "PiecewiseConstantDecay", "ExponentialDecay", "CosineDecay", "PolynomialDecay",
 )  # fmt: skip
+# Under MPI, Horovod's ranks are those of its world.
+_OF_MPI = {"mpi4py.MPI.COMM_WORLD.Get_rank": "rank", "mpi4py.MPI.COMM_WORLD.Get_size": "size"}
 _STEPS = (
     "steps_per_epoch", "validation_steps", "num_shards", "last_step", "num_steps", "decay_steps", "boundaries",
 )  # fmt: skip
@@ -68,6 +70,8 @@ class HorovodUse:
                 continue
             if parts[1] not in _OTHER or (parts[1] == "torch" and self.of_torch):
                 found.setdefault(parts[-1], []).extend(self.module.calls_of(full))
+        for asked, name in _OF_MPI.items() if found else ():
+            found.setdefault(name, []).extend(self.module.calls_of(asked))
         return found
 
     def calls(self, *names: str) -> list[ast.Call]:

@@ -80,6 +80,14 @@ JOINING = (
 ASK_FOR_TYPES = ("tensorflow.is_tensor", "numpy.isscalar", "tensorflow.keras.backend.is_keras_tensor")
 
 
+WORLD = "mpi4py.MPI.COMM_WORLD."
+_AGREEING_OF_MPI = (
+    "allreduce",
+    "allgather",
+    "bcast",
+)  # of objects; those of arrays, `Allreduce`, give nothing
+
+
 def is_known(name: str) -> bool:
     """Whether a dotted name is of a package whose functions give what their arguments say, and nothing else."""
     return name.split(".", maxsplit=1)[0] in KNOWN
@@ -87,4 +95,8 @@ def is_known(name: str) -> bool:
 
 def is_agreed(name: str | None) -> bool:
     """Whether a function gives all ranks the same, whatever each of them gives it."""
-    return name is not None and name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING
+    if name is None:
+        return False
+    if name.startswith(WORLD):
+        return name.removeprefix(WORLD) in _AGREEING_OF_MPI
+    return name.startswith("horovod.") and name.rsplit(".", 1)[-1] in AGREEING

@@ -38,6 +38,7 @@ _LISTING = (
     "tensorflow.io.gfile.glob",
 )
 _BEHIND = 1500  # nodes that are looked at behind a value
+_CONTAINERS = ("deque", "defaultdict", "OrderedDict", "list", "dict", "set")
 _SAMPLER = "DistributedSampler"
 _LENGTHS = 4  # names that a length is looked for behind
 _DIVIDING = (
@@ -80,8 +81,23 @@ class OwnAnswers:
     def of_test(self, test: ast.expr) -> Taken:
         """Who decides a test whose answer isn't to be seen. What is unknown is taken to be alike: it is no finding."""
         if test not in self._tests:
-            self._tests[test] = self._of(test, self.facts.uniform.reasons(test))
+            uniform = self.facts.uniform
+            found = uniform.number_reasons(test) if self._is_container(test) else uniform.reasons(test)
+            self._tests[test] = self._of(test, found)
         return self._tests[test]
+
+    def _is_container(self, test: ast.expr) -> bool:
+        """Whether a test asks whether something holds anything: `if losses:` of a list."""
+        if not isinstance(test, (ast.Name, ast.Attribute)):
+            return False
+        nodes = [o.node for o in self.facts.module.values.origins(test)]
+        names = self.facts.module.names
+        return bool(nodes) and all(
+            isinstance(n, (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp))
+            or (isinstance(n, ast.Call) and names.last(n.func) in _CONTAINERS)
+            or (isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice))
+            for n in nodes
+        )
 
     def depends_on_host(self, test: ast.expr) -> bool:
         """Whether a test has no other answer than whether a file is there, which is another on another host."""

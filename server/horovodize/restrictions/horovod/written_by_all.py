@@ -176,6 +176,9 @@ from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.syntax import argument, position
 
+_LOCKS = ("filelock.", "portalocker.", "fasteners.")
+_THERE = ("exists", "isfile", "is_file")
+
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
@@ -217,7 +220,11 @@ def _by_all(context: Context, call: ast.Call, path: ast.expr | None) -> bool:
     use = context.facts.horovod
     if not use.runs(call) or not use.on_ranks(call) or context.facts.rank_tests.is_guarded_everywhere(call):
         return False
-    if _is_of_another_run(context, call) or context.facts.never_run.is_at(call):
+    if (
+        _is_of_another_run(context, call)
+        or context.facts.never_run.is_at(call)
+        or _is_first_alone(context, call)
+    ):
         return False
     return (path is None or is_same(context, path)) and not _is_of_one_process(context, call)
 
@@ -230,6 +237,23 @@ def _is_of_another_run(context: Context, call: ast.Call) -> bool:
         places and all(context.facts.exclusive.apart(call, place) for place in places)
         for places in (context.facts.horovod.starts, trained)
     )
+
+
+def _is_first_alone(context: Context, call: ast.Call) -> bool:
+    """Whether the first rank that gets a lock writes, and the others find the file: `with FileLock(a): if not exists(b):`."""
+    around = [a for a in context.syntax.ancestors(call) if isinstance(a, (ast.With, ast.If))]
+    locks = [
+        a
+        for a in around
+        if isinstance(a, ast.With)
+        and any((context.names.of(c.func) or "").startswith(_LOCKS) for c in _made(a))
+    ]
+    tests = [n for a in around if isinstance(a, ast.If) for n in ast.walk(a.test) if isinstance(n, ast.Call)]
+    return bool(locks) and any(context.names.last(n.func) in _THERE for n in tests)
+
+
+def _made(statement: ast.With) -> list[ast.Call]:
+    return [i.context_expr for i in statement.items if isinstance(i.context_expr, ast.Call)]
 
 
 def _is_of_one_process(context: Context, call: ast.Call) -> bool:
