@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import best_of_lists, counted, temporary
+from horovodize.rules import best_of_lists, counted, next_free_names, temporary
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import Guarded, Guards, barrier, from_root, outputs_of
 from horovodize.rules.keras_callbacks import on_root as on_rank_0
@@ -57,6 +57,7 @@ def apply(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded, aske
         _tell_path(draft, outputs, guarded, _path_of(draft, back.read))
         _tell_own_path(draft, outputs, guarded, back.read, alike)
         temporary.tell_path(draft, guarded, back.read)
+        next_free_names.tell(draft, guarded, _path_of(draft, back.read))
         before = waits.setdefault(id(draft.syntax.block(place)), [])
         waited, shown = _waited(before, back), _taken_out(draft, guarded, place)
         if (waited and not isinstance(read, ast.Attribute)) or read in guarded:
