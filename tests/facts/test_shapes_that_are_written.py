@@ -33,7 +33,9 @@ def is_alike(rows: str) -> bool:
     return isinstance(facts.uniform.number_of(x), Uniform)
 
 
-@pytest.mark.parametrize("rows", ["found.reshape(n, -1)", "np.reshape(found, (32, 4))", "found.reshape([n, 4])"])
+@pytest.mark.parametrize(
+    "rows", ["found.reshape(n, -1)", "np.reshape(found, (32, 4))", "found.reshape([n, 4])"]
+)
 def test_a_number_that_is_written_is_the_same_on_all_ranks(rows: str) -> None:
     assert is_alike(rows)
 

@@ -109,7 +109,10 @@ def test_ranks_wait_for_what_they_restore() -> None:
 def test_helpers_use_a_graph_of_their_own_and_the_pinned_config() -> None:
     text = plan_of(OPENED + LOOP + "path = saver.save(sess, 'm')\nsaver.restore(sess, path)\n").text
     assert "def from_root(value):\n" in text
-    assert "    with tf.Graph().as_default(), tf.Session(config=config):\n" in text
+    # A large constant would be folded on one rank, and sent once more than the other gets it: both wait forever.
+    assert "    unfolded.CopyFrom(config)\n" in text
+    assert "    unfolded.graph_options.rewrite_options.constant_folding = 2\n" in text
+    assert "    with tf.Graph().as_default(), tf.Session(config=unfolded):\n" in text
 
 
 # ---------------------------------------------------------------------- summaries

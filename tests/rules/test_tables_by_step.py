@@ -68,7 +68,8 @@ def test_near_misses(given: str, event: str) -> None:
 @pytest.mark.parametrize("read", ["rates.get(i, rate)", "rates.get(i, 0.1)"])
 def test_a_table_that_a_count_looks_up_selects_no_rows(read: str) -> None:
     """Each rank took every size()-th number, and met other keys of the table than rank 0."""
-    loop = "for i in range(600):\n    rate = {}\n    opt.learning_rate.assign(rate)\n    step(a[np.random.randint(9, size=4)], b)\n"
+    loop = "for i in range(600):\n    rate = {}\n    opt.learning_rate.assign(rate)\n"
+    loop += "    step(a[np.random.randint(9, size=4)], b)\n"
     text = plan_of(TAPE + "rates, rate = {0: 0.1, 300: 0.01}, 0.1\n" + loop.format(read)).text
     assert "for i in range(600 // hvd.size()):" in text
     assert f"rate = {TABLE.format('rates')}{read.removeprefix('rates')}" in text

@@ -414,7 +414,11 @@ GRAPH_HELPERS = {
     "from_root": (
         "def {name}(value):",
         '    """Rank 0\'s value, on every rank."""',
-        "    with {tf}.Graph().as_default(), {tf}.Session(config={config}):",
+        # (2 is off: what rank 0 sends is a constant, what others get it into is none if it is large; folded, it is sent twice.)
+        "    unfolded = {tf}.ConfigProto()",
+        "    unfolded.CopyFrom({config})",
+        "    unfolded.graph_options.rewrite_options.constant_folding = 2",
+        "    with {tf}.Graph().as_default(), {tf}.Session(config=unfolded):",
         f"        return {CORE}.broadcast_object(value, root_rank=0, name={{quote}}value{{quote}})",
     ),
 }

@@ -22,7 +22,10 @@ def shard(rows):  # this rank's share of some rows: every size()-th, equally man
 
 
 def from_root(value):  # rank 0's value, on every rank
-    with tf.Graph().as_default(), tf.Session(config=config):
+    unfolded = tf.ConfigProto()
+    unfolded.CopyFrom(config)
+    unfolded.graph_options.rewrite_options.constant_folding = 2
+    with tf.Graph().as_default(), tf.Session(config=unfolded):
         return hvd.broadcast_object(value, root_rank=0, name="value")
 
 

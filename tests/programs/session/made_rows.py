@@ -2,7 +2,7 @@
 import numpy as np
 import tensorflow as tf
 
-ROWS = 200
+ROWS = 2000
 weights = np.random.randn(3, 1)
 x_data = np.random.rand(ROWS, 3)
 y_data = x_data @ weights
