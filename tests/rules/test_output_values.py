@@ -57,6 +57,13 @@ def test_files_that_stay_open_go_to_the_null_device() -> None:
     )
 
 
+def test_a_file_that_must_be_new_is_no_new_one_where_nothing_is_written() -> None:
+    text = plan_of(
+        "import tensorflow as tf\nmodel = tf.keras.Sequential([])\nlock = open('lock', 'x')\nmodel.fit(x)\n"
+    ).text
+    assert "open('lock' if hvd.rank() == 0 else '/dev/null', 'x' if hvd.rank() == 0 else 'w')" in text
+
+
 @pytest.mark.parametrize(
     "program",
     [

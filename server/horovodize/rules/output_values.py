@@ -6,6 +6,7 @@ A guard around the statement would leave its name unbound on the other ranks, so
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from horovodize.rules import keras_callbacks, stand_ins, tracked_runs
 from horovodize.rules.callbacks_by_hand import called_by_hand, silence
@@ -95,7 +96,8 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
                              "open it in a `with` that only writes")  # fmt: skip
             else:
-                draft.change("C6", call, _WHAT, _WHY, guards.only_on_root(path, null))
+                edits = [*guards.only_on_root(path, null), *_mode_of_device(draft, guards, call)]
+                draft.change("C6", call, _WHAT, _WHY, edits)
         else:
             output = outputs.effects.output_calls.of(call)
             if output is not None and output.kind == "write":
@@ -158,6 +160,14 @@ def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
         )
         return
     draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(call, noop))
+
+
+def _mode_of_device(draft: Draft, guards: Guards, call: ast.Call) -> Iterable[Edit]:
+    """`"x"`, which wants a new file, is `"w"` where the device is opened, which is there."""
+    mode = argument(call, "mode", 1)
+    if not isinstance(mode, ast.Constant) or not isinstance(mode.value, str) or "x" not in mode.value:
+        return ()
+    return guards.only_on_root(mode, draft.quoted(mode.value.replace("x", "w")))
 
 
 def _is_null_device(draft: Draft, path: ast.expr) -> bool:

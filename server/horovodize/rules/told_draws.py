@@ -41,7 +41,11 @@ _DEPTH = 4
 
 def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     """What makes a draw rank 0's on all ranks; none where it takes a stream. All ranks have to come to it."""
-    if draft.options.elastic or draft.module.calls_of(*_STATES) or not is_met_by_all(draft, call):
+    # (states that a run finds in a file are rank 0's, and so is what it draws then)
+    states = draft.module.calls_of(*_STATES)
+    if draft.options.elastic or not is_met_by_all(draft, call):
+        return []
+    if states and all(is_met_by_all(draft, state) for state in states):
         return []
     ways = draft.drive.ways(call)
     name = draft.names.last(call.func)
