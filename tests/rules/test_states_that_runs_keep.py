@@ -1,4 +1,4 @@
-"""D3: a run that keeps the state of its random numbers goes on with rank 0's order; one that sets it in passing keeps the stream."""
+"""D3: a run that keeps the state of its random numbers goes on with rank 0's order; what all set keeps the stream."""
 
 from __future__ import annotations
 

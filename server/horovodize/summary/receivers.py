@@ -39,9 +39,11 @@ class Receivers:
         return self._handed(e) or self._functions(e) or frozenset([ast.unparse(e)])
 
     def _handing_themselves(self, e: ast.expr) -> list[ast.ClassDef]:
-        """The classes whose objects hand themselves on to a field: `hook.trainer = self`, also by a name for that field."""
+        """The classes whose objects hand themselves on to a field: `hook.trainer = self`, also by a name for that field; or
+        give themselves, `trial = Trial().build()`, to whoever is passed that."""
         bound = self.values.scopes.reaching(e) if isinstance(e, ast.Name) else []
-        if not isinstance(e, ast.Attribute) and not (bound and all(b.kind == "assign" for b in bound)):
+        named = bound and all(b.kind in ("assign", "parameter") for b in bound)
+        if not isinstance(e, ast.Attribute) and not named:
             return []
         given = [o.node for o in self.values.origins(e) if isinstance(o.node, ast.arg) and not o.path]
         owners = [self._object_of(parameter) for parameter in given]
