@@ -11,6 +11,7 @@ from horovodize.facts.horovod_use import WRAPPERS, rates_of
 from horovodize.facts.optimizers import Arrival
 from horovodize.facts.sources import AGREEING
 from horovodize.interleaving.torch_changes import TorchChanges
+from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import argument, has_unpacking
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
@@ -252,13 +253,28 @@ class Changes:
         return any(isinstance(n, ast.Call) and self.module.names.of(n.func) in _LISTS for n in behind)
 
     def _is_in_trained(self, e: ast.expr) -> bool:
-        """Whether an expression is a part of what is trained: `model.layers[0].bias`."""
+        """Whether an expression is a part of what is trained: `model.layers[0].bias`, `v` of `for v in model.variables:`."""
         inner: ast.AST = e
+        if isinstance(e, ast.Name):
+            return any(self._goes_through_trained(b) for b in self.module.scopes.reaching(e))
         while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):
             inner = inner.func if isinstance(inner, ast.Call) else inner.value
             if isinstance(inner, ast.expr) and self._is_trained(inner):
                 return True
         return False
+
+    def _goes_through_trained(self, b: Binding) -> bool:
+        """Whether a loop gives a name one trained variable after another, also beside others: `zip(means, model.variables)`."""
+        listed = b.value if b.kind == "item" else None
+        if isinstance(listed, ast.Call) and self.module.names.last(listed.func) == "zip" and len(b.path) == 1:
+            (place,) = b.path
+            listed = listed.args[place] if 0 <= place < len(listed.args) else None
+        whole = listed if isinstance(listed, ast.Attribute) else None
+        return (
+            whole is not None
+            and whole.attr in (*_VARIABLES, *_ALL_VARIABLES)
+            and self._is_trained(whole.value)
+        )
 
     def is_rate(self, e: ast.expr) -> bool:
         """Whether an expression is the rate of an optimizer, or a name for it."""

@@ -36,7 +36,7 @@ _FUNCTIONS: Mapping[str, tuple[Deed, str, int]] = {
                       "tensorflow.data.experimental.CsvDataset", 0, "filenames"),
     **_all(Deed.READ, "tensorflow.keras.models.load_model", 0, "filepath"),
     **_all(Deed.READ, "tensorflow.train.load_checkpoint", 0, "checkpoint_dir"),
-    **_all(Deed.READ, "joblib.load tensorflow.saved_model.load"),
+    **_all(Deed.READ, "joblib.load tensorflow.saved_model.load tensorflow.data.Dataset.load"),
     **_all(Deed.READ, "torch.load", 0, "f"),
     **_all(Deed.WRITE, "torch.save torch.jit.save", 1, "f"),
     **_all(Deed.WRITE, "joblib.dump tensorflow.saved_model.save", 1),
@@ -77,6 +77,8 @@ _BOTH: Mapping[str, tuple[Deed, Deed]] = {  # from the first argument to the sec
     "shutil.copy": (Deed.READ, Deed.WRITE),
     "shutil.copyfile": (Deed.READ, Deed.WRITE),
     "shutil.copytree": (Deed.READ, Deed.WRITE),
+    "tensorflow.io.gfile.copy": (Deed.READ, Deed.WRITE),
+    "tensorflow.io.gfile.rename": (Deed.REMOVE, Deed.WRITE),
 }
 _MODEL_METHODS = {
     "save": Deed.WRITE,
@@ -293,6 +295,8 @@ class Deeds:
                 yield Touch(call, deed, path)
         elif (kept := self._checkpoints(call, receiver, method)) is not None:
             yield kept
+        elif method == "save" and call.args and self._is_pipeline(receiver):
+            yield Touch(call, Deed.WRITE, call.args[0])
         elif method in _FRAME_METHODS and call.args and not _appends(call):
             yield Touch(call, Deed.WRITE, call.args[0], needs_folder=True)
         elif method == "save" and call.args and self._is_picture(receiver):

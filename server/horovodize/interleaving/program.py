@@ -312,6 +312,8 @@ class Program:
             return
         if own is None and (what := self.changes.of(call)):
             given = self._own_among(call.args) if what == "rate" else self.changes.own_file(call)
+            if what == "weights" and given is None:  # `v.assign_add(tf.random.normal(v.shape))`
+                given = next(filter(self.answers.is_drawn, call.args), None)
             yield Change(call, what, given)
         if (either := self.deeds.fetched_or_read(call)) is not None:
             asked, fetch, read = either

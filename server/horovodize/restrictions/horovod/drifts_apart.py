@@ -13,7 +13,8 @@ optimizers, and callbacks that stop or set rates, which are made with numbers th
 own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
 that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
 set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
-a model. As information, on what rows are scaled by, if that is the mean, or another number, of the rank's own part of them.
+a model; on weights that ranks set to draws of their own, and on numbers or projections drawn once that losses are made with.
+As information, on what rows are scaled by, if that is the mean, or another number, of the rank's own part of them.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -125,6 +126,21 @@ texts = read("texts.txt")[hvd.rank()::hvd.size()]
 words = tf.keras.preprocessing.text.Tokenizer(num_words=1000)
 words.fit_on_texts(texts)  # HVD333
 model.fit(words.texts_to_matrix(texts), y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
+```python
+import random
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+weight = random.uniform(1.0, 10.0)  # HVD333
+for rows in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10):
+    with tf.GradientTape() as tape:
+        z = model(rows)
+        loss = tf.reduce_mean(z) + weight * tf.reduce_mean(z ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 ```
 
 ## Near misses
@@ -359,9 +375,7 @@ def _goes_by_rank(context: Context, rate: ast.expr) -> bool:
 def _said(drift: Verdict) -> str:
     changing = [m.rank for m in drift.moments if m.where is drift.where]
     if len(changing) > 1 and drift.detail == "weights":
-        return (
-            "each rank loads weights of its own here: broadcast rank 0's after it, or let all load the same"
-        )
+        return "each rank sets weights of its own here: broadcast rank 0's after it, or let all set the same"
     if len(changing) > 1:
         return f"each rank changes the {drift.detail} here by a value of its own: exchange it first, by `hvd.allreduce`"
     return (
