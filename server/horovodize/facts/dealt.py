@@ -51,11 +51,17 @@ class Dealt:
         return self._names[driver.loop]
 
     def selecting(self, driver: Driver) -> frozenset[ast.expr]:
-        """The places in a driving loop that read the number of a turn to select rows by it."""
+        """The places in a driving loop that read the number of a turn to select rows by it: `rows[i : i + 16]`. Not those by
+        which the number goes on, or something is computed that selects: a name has that."""
         loop = driver.loop
         if loop not in self._selecting:
-            self._selecting[loop] = frozenset(self._selects(driver))
+            self._selecting[loop] = frozenset(e for e in self._selects(driver) if self._is_index(e))
         return self._selecting[loop]
+
+    def _is_index(self, e: ast.expr) -> bool:
+        inside = self.feeding.syntax.inside
+        around = self.feeding.syntax.ancestors(e)
+        return any(isinstance(a, ast.Subscript) and inside(e, a.slice) for a in around)
 
     def would_deal(self, node: ast.AST | None) -> bool:
         """Whether a place selects rows by a number that ranks share until their rows are dealt out."""
@@ -77,7 +83,7 @@ class Dealt:
         if isinstance(loop, ast.While) or (driver.kind is Kind.RANGE and not driver.indexed):
             cursors = cursors_of(self.feeding, driver)
             goes_on = {c.name for c in cursors if c.end is not None}  # `start = end`, of all ranks together
-            return derived_from(loop, [*self.selecting(driver), *self._asked(loop)]) - goes_on
+            return derived_from(loop, [*self._selects(driver), *self._asked(loop)]) - goes_on
         target, e = loop.target, loop.iter
         while isinstance(e, ast.Call):
             data = numbered(e)
@@ -100,7 +106,7 @@ class Dealt:
             return set()
         if uses_of(self.feeding, loop, target.id) is None:
             return found
-        return derived_from(loop, [*self.selecting(driver)])
+        return derived_from(loop, self._selects(driver))
 
     def _of_rows(self, target: ast.expr, iterated: ast.expr | None) -> list[ast.expr]:
         """The parts of a target that rows are bound to: not `step` of `for step, rows in zip(range(1, 9), dataset):`, which

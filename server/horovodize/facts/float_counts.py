@@ -1,5 +1,5 @@
 """Variables that count in floats: `self.step.assign_add(1.0)`, of which it is asked which step it is, `self.step % 4 == 0`, or
-how far averages have come: `(1.0 + self.updates) / (10.0 + self.updates)`, `1.0 - decay ** self.updates`.
+how far averages have come: `(1.0 + self.updates) / (10.0 + self.updates)`.
 
 A number that goes on by 1.0 may as well be a weight that grows; what is compared with a number of steps is none."""
 
@@ -37,16 +37,12 @@ class FloatCounts:
                     left, (ast.Constant, ast.JoinedStr)
                 ):
                     yield left
-                case ast.BinOp(op=ast.Pow(), right=right):
-                    yield right
                 case ast.BinOp(left=left, op=ast.Div(), right=right):
                     yield from _in_both(left, right)
                 case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                     yield from (left, right)
                 case ast.Call(args=[one, other, *_]) if self.module.names.last(n.func) in _ASKING:
                     yield from (one, other)
-                case ast.Call(args=[_, exponent]) if self.module.names.last(n.func) in ("pow", "power"):
-                    yield exponent
 
 
 def _in_both(left: ast.expr, right: ast.expr) -> Iterator[ast.expr]:

@@ -312,7 +312,7 @@ class Draft(Decisions, Writing):
         span = self.module.span(expression)
         after = f" {operator} {factor}"
         weak, own = needs_parentheses(expression), self.parenthesized(expression)
-        binds = binds_as_tightly(self.syntax.parent.get(expression), expression)  # `name % step`
+        binds = binds_as_tightly(self.syntax.parent.get(expression), expression, operator)  # `name % step`
         if weak and own and not binds:
             edits: tuple[Edit, ...] = (Edit.insert(self.document.text.index(")", span.end) + 1, after, span),)
         else:

@@ -145,9 +145,37 @@ def _asked(call: ast.Call) -> ast.expr:
 
 
 def _asks_what_has_weights(module: Module, call: ast.Call) -> bool:
-    return isinstance(call.func, _CALLED) and any(
-        makes_weights(module, made) for made in module.values.calls(_asked(call))
-    )
+    if not isinstance(call.func, _CALLED):
+        return False
+    asked = _asked(call)
+    made = module.values.calls(asked) or [
+        c for e in _made_each(module, asked) for c in module.values.calls(e)
+    ]
+    return any(makes_weights(module, m) for m in made)
+
+
+def _made_each(module: Module, e: ast.expr) -> Iterator[ast.expr]:
+    """What a comprehension makes for each of several names, or places: `make()` of `first, target = [make() for _ in "ab"]`,
+    `nets = {key: make() for key in "ab"}`."""
+    if isinstance(e, ast.Subscript):
+        held: list[ast.AST | None] = [o.node for o in module.values.origins(e.value)]
+    else:
+        bound = module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        bound = module.values.attribute_bindings(e) if isinstance(e, ast.Attribute) else bound
+        held = [b.value for b in bound if b.kind == "assign" and b.path]
+    while held:
+        made = held.pop()
+        if (
+            isinstance(made, ast.Call)
+            and len(made.args) == 1
+            and module.names.last(made.func) in ("list", "tuple")
+        ):
+            held.append(made.args[0])
+        elif isinstance(made, (ast.ListComp, ast.GeneratorExp)):
+            held += [made.elt] if isinstance(made.elt, (ast.ListComp, ast.GeneratorExp)) else []
+            yield made.elt
+        elif isinstance(made, ast.DictComp):
+            yield made.value
 
 
 def _is_in_training(draft: Draft, call: ast.Call, place: Place) -> bool:

@@ -218,12 +218,13 @@ class Writing:
         return first
 
 
-def binds_as_tightly(around: ast.AST | None, e: ast.expr) -> bool:
-    """Whether what stands around an expression would take it apart from a factor after it: `name % step`, `2 ** step`."""
+def binds_as_tightly(around: ast.AST | None, e: ast.expr, operator: str = "*") -> bool:
+    """Whether what stands around an expression would take it apart from a factor after it, or a power: `name % step`,
+    `2 ** step`."""
     if not isinstance(around, ast.BinOp):
         return False
     after = isinstance(around.op, (ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult)) and around.right is e
-    return after or isinstance(around.op, ast.Pow)
+    return (after and operator != "**") or isinstance(around.op, ast.Pow)
 
 
 def needs_parentheses(e: ast.expr) -> bool:

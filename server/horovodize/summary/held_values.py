@@ -51,8 +51,6 @@ class HeldValues:
                         if isinstance(k, ast.Constant) and k.value == key:
                             yield v
                     copied = [v for k, v in zip(keys, values, strict=True) if k is None]
-                case ast.DictComp(value=value) if not o.path:  # one for each key
-                    yield value
                 case ast.Call(func=ast.Name(id="dict"), args=args, keywords=given) if not o.path:
                     yield from (k.value for k in given if k.arg == key)
                     copied = [*args[:1], *(k.value for k in given if k.arg is None)]

@@ -220,6 +220,7 @@ def _looks_up_number(feeding: Feeding, call: ast.Call) -> bool:
     tables = [o.node for o in feeding.values.origins(call.func.value)]
     return bool(tables) and all(
         isinstance(t, ast.Dict)
+        and t.keys
         and all(isinstance(k, ast.Constant) and type(k.value) is int for k in t.keys)
         and all(isinstance(v, ast.Constant) and type(v.value) in (int, float) for v in t.values)
         for t in tables

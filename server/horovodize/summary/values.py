@@ -160,7 +160,7 @@ class Values:
                     yield element, path[1:]
                 for function in self.held.put_into(e):
                     yield function, path[1:]
-            case ast.ListComp() | ast.GeneratorExp() if path and (path[0] == ITEM or path[0] >= 0):
+            case ast.ListComp() | ast.GeneratorExp() if path and path[0] == ITEM:
                 yield e.elt, path[1:]
             case ast.BinOp(op=ast.Add(), left=left, right=right) if path and path[0] == ITEM:
                 if self._is_list(left) or self._is_list(right):
@@ -172,7 +172,7 @@ class Values:
                 inner = [
                     o
                     for o in self.origins(e.value)
-                    if isinstance(o.node, (ast.Tuple, ast.List, ast.ListComp)) and not o.path
+                    if isinstance(o.node, (ast.Tuple, ast.List)) and not o.path
                 ]
                 for o in inner:
                     yield o.node, (i, *path)
