@@ -192,6 +192,8 @@ TABLE = "log, times = {}, []"
         {"before": BAR, "numbered": "bar(enumerate(rows))", "each": "if i >= 1000 // hvd.size(): break"},
         {"before": "log = {}", "each": "log['loss'] = float(loss)\nif 'loss' in log: print(hvd.allreduce(loss))"},
         {"before": "times = []", "each": "times.append(float(loss))\nif times: print(hvd.allreduce(loss))"},
+        {"before": "log = {'loss': []}", "each": "log['loss'].append(float(loss))\nif len(log['loss']) == 9: break"},
+        {"before": "log = None", "each": "if log: print(hvd.allreduce(log['loss']))\nlog = {'loss': float(loss)}"},
         {"before": "n = {}\nn['last'] = 1000 // hvd.size()", "numbered": "enumerate(rows.take(n['last']))"},
     ],
 )  # fmt: skip

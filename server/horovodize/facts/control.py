@@ -251,11 +251,19 @@ class Control:
                 self.counted and item.size and self.flow.threads.changes(place, e)
             ):  # in which order is for the thread
                 step.varies(Source.THREAD, place)
-            for value in given if not item.size or item.path or _adds_all(self.syntax.parent[place]) else ():
+            asked = not item.size or item.path or _adds_all(self.syntax.parent[place])
+            for value in given if asked and not self._lengthens(place, item) else ():
                 step.ask(value, _path_of_added(self.syntax.parent[place], item), item.size)
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
             if self.counted:
                 self.of_calls(step, place, e)
+
+    def _lengthens(self, place: ast.expr, item: Item) -> bool:
+        """Whether a change adds one element to what is asked how long it is, whatever that holds: `log["loss"].append(x)`."""
+        entry = self.syntax.parent[place]
+        method = self.syntax.parent[entry] if isinstance(entry, ast.Subscript) else None
+        adds = isinstance(method, ast.Attribute) and method.attr == "append"
+        return adds and item.size and len(item.path) == 1 and item.path[0] != ITEM
 
     def _done_at(self, place: ast.expr, given: list[ast.expr]) -> ast.AST:
         """What changes an object: `settings["epochs"] = n`, also in a function that it is passed to here."""

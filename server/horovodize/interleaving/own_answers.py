@@ -90,7 +90,8 @@ class OwnAnswers:
         """Whether a test asks whether something holds anything: `if losses:` of a list."""
         if not isinstance(test, (ast.Name, ast.Attribute)):
             return False
-        nodes = [o.node for o in self.facts.module.values.origins(test)]
+        found = [o.node for o in self.facts.module.values.origins(test)]
+        nodes = [n for n in found if not (isinstance(n, ast.Constant) and n.value is None)]
         names = self.facts.module.names
         return bool(nodes) and all(
             isinstance(n, (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp))
