@@ -381,3 +381,22 @@ def test_what_is_gone_on_with_is_not_none_on_other_ranks() -> None:
 def test_what_is_not_looked_into_may_be_none_there(rest: str) -> None:
     text = EXPERIMENT + f'run = mlflow.set_experiment("a")\nmodel.fit(x)\n{rest}'
     assert "else None" in apply(text, *RULES).text
+
+
+def test_a_game_that_is_recorded_is_played_unrecorded_elsewhere() -> None:
+    turns(
+        """
+        import gym
+        from gym.wrappers import Monitor, RecordVideo, TimeLimit
+        env = Monitor(gym.make("CartPole-v1"), directory="videos", resume=True)
+        env = RecordVideo(env, "videos")
+        env = TimeLimit(env, 500)
+        """,
+        """
+        import gym
+        from gym.wrappers import Monitor, RecordVideo, TimeLimit
+        env = Monitor(gym.make("CartPole-v1"), directory="videos", resume=True) if hvd.rank() == 0 else gym.make("CartPole-v1")
+        env = RecordVideo(env, "videos") if hvd.rank() == 0 else env
+        env = TimeLimit(env, 500)
+        """,
+    )

@@ -27,10 +27,21 @@ _CONTRIB_WRITERS = {
 }
 # Methods of loggers.
 _TELLING = {"debug", "info", "warning", "warn", "error", "critical", "log", "exception"}
-_BY_NAME = {_WRITER, WRITER, _BUILDER, *_CONTRIB_WRITERS, tracked_runs.INIT, "logging.basicConfig"}
+# Wrappers of games that write videos, and what they measured, into a folder.
+_RECORDERS = {"gym.wrappers.Monitor", "gym.wrappers.RecordVideo", "gymnasium.wrappers.RecordVideo"}
+_BY_NAME = {
+    _WRITER,
+    WRITER,
+    _BUILDER,
+    *_CONTRIB_WRITERS,
+    *_RECORDERS,
+    tracked_runs.INIT,
+    "logging.basicConfig",
+}
 _EARLY = "every rank opens this file, before any rank is known: open it after Horovod is initialised"
 _SUMMARIES = "Write summaries on rank 0 only"
 _WHAT, _WHY = "Write the file on rank 0 only", "Every rank runs this; only one may write the file."
+_RECORDED = "Record on rank 0 only"
 _UPDATED = (
     "every rank would read this file and write it; do both on rank 0, and send the others what it has read "
     "(`hvd.broadcast_object`)"
@@ -70,6 +81,10 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
             path = argument(call, "logdir", 0)
             if path is not None:  # without a directory, this makes a writer that does nothing
                 draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(path))
+        elif name in _RECORDERS:
+            if call.args:  # the game itself is what the others play
+                game = draft.module.text(call.args[0])
+                draft.change("C6", call, _RECORDED, _WHY, guards.only_on_root(call, game))
         elif name == tracked_runs.INIT:
             tracked_runs.silence(draft, call)
         elif name == "logging.basicConfig":
