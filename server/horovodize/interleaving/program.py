@@ -312,7 +312,10 @@ class Program:
             return
         if own is None and (what := self.changes.of(call)):
             given = self._own_among(call.args) if what == "rate" else self.changes.own_file(call)
-            if what == "weights" and given is None:  # `v.assign_add(tf.random.normal(v.shape))`
+            in_steps = (
+                self.facts.hooks.around(call) is None
+            )  # of a callback it isn't seen what is sent after it
+            if what == "weights" and given is None and in_steps:  # `v.assign_add(tf.random.normal(v.shape))`
                 given = next(filter(self.answers.is_drawn, call.args), None)
             yield Change(call, what, given)
         if (either := self.deeds.fetched_or_read(call)) is not None:
