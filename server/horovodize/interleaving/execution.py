@@ -319,12 +319,10 @@ class Execution:
 def _ends_the_run(block: Block) -> bool:
     """Whether a block does nothing but end the run: `if args.steps < 1: raise ValueError(…)`. All that comes later is done
     where that is not so."""
-    return (
-        bool(block)
-        and isinstance(block[-1], Leave)
-        and block[-1].how in (Exit.RAISE, Exit.END)
-        and len(block) == 1
-    )
+    match block:
+        case [Leave(how=Exit.RAISE | Exit.END)]:
+            return True
+    return False
 
 
 def _asked_for_none(test: ast.expr) -> tuple[ast.expr, bool] | None:

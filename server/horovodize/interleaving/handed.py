@@ -11,8 +11,7 @@ from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 Handed: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_MEASURING = {"timeit.timeit": ("stmt", 0), "timeit.repeat": ("stmt", 0)}
-_BESIDE = {"threading.Thread": ("target", 1), "threading.Timer": ("function", 1)}
+_MEASURING = ("timeit.timeit", "timeit.repeat")
 
 
 def handed(facts: Facts, trains: Callable[[ast.AST], bool]) -> list[Handed]:
@@ -33,11 +32,13 @@ def _runs_what_is_unseen(module: Module, call: ast.Call) -> bool:
 
 
 def run_at_once(facts: Facts, call: ast.Call) -> list[Handed]:
-    """The function that a call measures, and so runs: `timeit.timeit(lambda: train_step(rows), number=10)`; or that a thread
-    runs beside: `threading.Thread(target=save, args=(path,))`."""
-    given = {**_MEASURING, **_BESIDE}.get(facts.module.names.of(call.func) or "")
-    run = argument(call, *given) if given is not None else None
-    made = [o.node for o in facts.module.values.origins(run) if not o.path] if run is not None else []
+    """The function that a call measures, and so runs: `timeit.timeit(lambda: train_step(rows), number=10)`."""
+    if facts.module.names.of(call.func) not in _MEASURING:
+        return []
+    measured = argument(call, "stmt", 0)
+    made = (
+        [o.node for o in facts.module.values.origins(measured) if not o.path] if measured is not None else []
+    )
     return [f for f in made if isinstance(f, CALLABLES)]
 
 

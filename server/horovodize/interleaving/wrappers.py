@@ -1,12 +1,13 @@
 """Decorators of a script's own, which decide whether, and on which ranks, what they are put on is run.
 
-def rank_0_only(function):
-    def inner(*args):
-        if hvd.rank() == 0:
-            return function(*args)
+    def rank_0_only(function):
+        def inner(*args):
+            if hvd.rank() == 0:
+                return function(*args)
 
-    return inner
-"""
+        return inner
+
+What is decorated with it is called by all ranks, and run by rank 0."""
 
 from __future__ import annotations
 
