@@ -324,6 +324,22 @@ def test_where_all_ranks_come_alike() -> None:
         assert uniform.reached_alike(e) is alike
 
 
+def test_a_handler_that_returns_leaves_where_what_is_tried_fails() -> None:
+    """Options that are checked, and say what is wrong with them, are the same on all ranks."""
+    for tried, caught, alike in (
+        ("check(sys.argv)", "ValueError", True),
+        ("n = int(sys.argv[1])", "(IndexError, ValueError)", True),
+        ("n = int(sys.argv[1])", "KeyboardInterrupt", True),
+        ("n = open(sys.argv[1]).read()", "OSError", False),
+        ("n = open(sys.argv[1]).read()", "Exception", False),
+        ("n = 1 // random.randint(0, 3)", "ZeroDivisionError", False),
+    ):
+        text = "def check(given):\n    if len(given) < 2:\n        raise ValueError('too few')\n"
+        text += f"def main():\n    try:\n        {tried}\n    except {caught} as e:\n        print(e)\n        return\n    asked(1)\nmain()"
+        uniform, e = asked(text)
+        assert uniform.reached_alike(e) is alike, tried
+
+
 def test_an_iterator_moves_on_where_loops_go_through_it() -> None:
     rows = "class Rows:\n    def __iter__(self):\n        return self\n    def __next__(self):\n        asked(1)\n        return 1\n"
     for loop, alike in (

@@ -70,6 +70,50 @@ def test_other_seeds_stay(seed: str, rows: str) -> None:
     assert "+ hvd.rank())" not in text
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "rows = np.concatenate([np.arange(index * 8, index * 8 + 8), self.rng.choice(rare, 8)])",
+        "start = self.rng.randint(0, len(x) - 16); rows = slice(start, start + 16); print(index)",
+    ],
+)
+def test_rows_that_are_drawn_beside_those_of_the_number(rows: str) -> None:
+    """All ranks drew the same rare rows for batches that differ."""
+    source = DRAWS.format(seed="rare = np.load('rare.npy')", rows=rows)
+    assert "self.rng = np.random.RandomState(3 + hvd.rank())" in plan_of(source).text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "rows = slice(index * 16, index * 16 + 16); noise = self.rng.normal(size=16)",
+        "rows = np.arange(index * 16, index * 16 + 16); self.kept = self.rng.permutation(len(x))",
+        "rows = np.random.RandomState(index).choice(len(x), 16)",
+        "image = x[index]; top = self.rng.randint(0, 4); image = image[top : top + 8]; rows = slice(index, index + 8)",
+    ],
+)
+def test_what_selects_no_rows_is_drawn_as_before(rows: str) -> None:
+    plan = plan_of(DRAWS.format(seed="", rows=rows))
+    assert "RandomState(3)" in plan.text
+    assert [c.doubt for c in plan.changes if c.rule == "D3" and c.doubt] == []
+
+
+def test_a_loop_over_the_numbers_of_a_sequence_is_asked_about() -> None:
+    source = DRAWS.format(
+        seed="np.random.seed(0)", rows="rows = np.random.randint(0, len(x), 16); print(index)"
+    )
+    loop = """\
+sequence, opt = Draws(), tf.keras.optimizers.SGD(0.1)
+for i in range(len(sequence)):
+    a, b = sequence[i]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(a) - b) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+    plan = plan_of(source.replace("model.fit(Draws(), epochs=3)\n", loop))
+    assert any(c.rule == "D3" and "draws the same batches" in c.doubt for c in plan.to_confirm)
+
+
 _SEEDED = DRAWS.format(seed="", rows="rows = self.rng.randint(0, len(x), 16)").replace(
     "RandomState(3)", "RandomState(seed)"
 )

@@ -28,6 +28,39 @@ def stays(before: str) -> Guarded:
 # ---------------------------------------------------------------------- left alone
 
 
+@pytest.mark.parametrize("opened", ["gzip.open(path)", "open(path, 'rb')", "urlopen(path)"])
+@pytest.mark.parametrize("read", ["read", "readline"])
+def test_a_file_that_is_read_once_is_read_where_it_is_written(opened: str, read: str) -> None:
+    """It was refused, as if something were trained there."""
+    turns(
+        f"""
+        import gzip
+        def unzip(path):
+            f = {opened}
+            open(path[:-3], 'wb').write(f.{read}())
+            f.close()
+        """,
+        f"""
+        import gzip
+        def unzip(path):
+            f = {opened}
+            if hvd.rank() == 0:
+                open(path[:-3], 'wb').write(f.{read}())
+            f.close()
+        """,
+    )
+
+
+def test_a_file_that_is_read_on_is_read_by_all() -> None:
+    source = f"""{HEAD}
+def head(path):
+    f = open(path)
+    open('head', 'w').write(f.readline())
+    return f.read()
+"""
+    assert "trains in one statement" in apply(source, *RULES).reasons[0]
+
+
 @pytest.mark.parametrize(
     "statement",
     [

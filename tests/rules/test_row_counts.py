@@ -102,6 +102,29 @@ def test_means_over_the_rows_of_a_rank_are_divided_by_those() -> None:
 
 
 @pytest.mark.parametrize(
+    "shown",
+    [
+        "print(seen)",
+        "print(f'{step} rows {seen} {seen / 10:.0f} a second')",
+        "print('%d rows, loss %.3f' % (seen, all_losses / steps))",
+        "logging.info('%d of %d rows', seen, total)",
+    ],
+)
+def test_what_is_only_shown_is_what_all_ranks_have_seen(shown: str) -> None:
+    """Each showed 1/size() of the rows and of their rate."""
+    more = f"all_losses += 0.1 * x[0]; steps += 1\n    {shown}"
+    assert "    seen += len(x) * hvd.size()\n" in text("seen += len(x)", more, until="True")
+
+
+@pytest.mark.parametrize(
+    "shown", ["print(right, 'of', seen)", "print(f'{right}/{seen}')", "print(right / seen)"]
+)
+def test_what_is_shown_beside_a_sum_of_a_rank_is_of_the_same_rows(shown: str) -> None:
+    more = f"right += int(tf.reduce_sum(y))\n    {shown}"
+    assert "    seen += len(x)\n" in text("seen += len(x)", more, until="True")
+
+
+@pytest.mark.parametrize(
     "use", ["outputs[seen : seen + len(x)] = x", "last = rows[seen - 1]", "mean = seen and all_losses / seen"]
 )
 def test_what_a_rank_has_of_them_is_counted_by_its_own_rows(use: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
+from horovodize.facts.arms_of_calls import ArmsOfCalls
 from horovodize.facts.batches import Batches
 from horovodize.facts.built import Built
 from horovodize.facts.callback_items import CallbackItems
@@ -60,6 +61,11 @@ class Facts:
     def exclusive(self) -> Exclusive:
         """Which places never both run."""
         return Exclusive(self.module, self.drive)
+
+    @cached_property
+    def arms_of_calls(self) -> ArmsOfCalls:
+        """Which arms of a function run for one of its calls."""
+        return ArmsOfCalls(self.module)
 
     @cached_property
     def dealt(self) -> Dealt:

@@ -12,9 +12,17 @@ from horovodize.facts.any_counts import adds_by_assigning, given_back
 from horovodize.facts.counter_kinds import Counter, CounterKind, is_stored_to
 from horovodize.facts.kept import VARIABLES
 from horovodize.facts.record_counts import RecordCounts
-from horovodize.facts.row_counts import is_divided_by, is_index, is_set_before, is_shown, stands_for_rows
+from horovodize.facts.row_counts import (
+    is_divided,
+    is_divided_by,
+    is_index,
+    is_set_before,
+    is_shown,
+    stands_for_rows,
+)
 from horovodize.facts.variable_counts import VariableCounts
 from horovodize.summary.augmented import added
+from horovodize.summary.syntax import is_one
 
 if TYPE_CHECKING:
     from horovodize.facts.counters import Counters
@@ -97,8 +105,22 @@ class KeptCounts:
             and c.rows
             and not self._is_of_a_rank(c)
             and not all(is_set_before(self.syntax, place, self._texts(place)) for place in c.advances)
-            and any(not is_shown(self.syntax, n) for n in self._reads(c))
+            and (any(not is_shown(self.syntax, n) for n in self._reads(c)) or self._is_shown_alone(c))
         ]
+
+    def _is_shown_alone(self, counter: Counter) -> bool:
+        """Whether a count of rows that is only shown is shown beside no other sum of a rank's own rows, which it would not fit:
+        `print(correct, "of", seen)`."""
+        shown = {self.syntax.statement(n) for n in self._reads(counter)}
+        beside = (n for s in shown for n in ast.walk(s) if isinstance(n, (ast.Name, ast.Attribute)))
+        summed = {ast.unparse(s.target) for s in self.syntax.every(ast.AugAssign) if not is_one(s.value)}
+        own = {text for place in counter.advances for text in self._texts(place)}
+        return all(
+            ast.unparse(n) not in summed - own
+            or self.counters.of(n) is not None
+            or is_divided(self.syntax, n)
+            for n in beside
+        )
 
     def _is_of_a_rank(self, counter: Counter) -> bool:
         """Whether a count of rows belongs to what a rank has of them: a sum that is divided by it, an array that it indexes."""

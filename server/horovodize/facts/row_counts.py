@@ -103,6 +103,16 @@ def is_divided_by(syntax: Syntax, read: ast.expr) -> bool:
     return False
 
 
+def is_divided(syntax: Syntax, read: ast.expr) -> bool:
+    """Whether a sum is what is divided: `total / steps`."""
+    parent = syntax.parent[read]
+    return (
+        isinstance(parent, ast.BinOp)
+        and isinstance(parent.op, (ast.Div, ast.FloorDiv))
+        and parent.left is read
+    )
+
+
 def is_index(syntax: Syntax, read: ast.expr) -> bool:
     """Whether a count says where rows go to, or come from: `outputs[rows : rows + len(x)] = y`."""
     child: ast.AST = read
@@ -137,6 +147,7 @@ def is_shown(syntax: Syntax, read: ast.expr) -> bool:
 
 
 __all__ = [
+    "is_divided",
     "is_divided_by",
     "is_index",
     "is_number_of_rows",

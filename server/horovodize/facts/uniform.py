@@ -303,7 +303,7 @@ class Uniformity:
             elif isinstance(a, ast.While) and syntax.field[child] == "body":
                 found.append(self.of(a.test))
             elif isinstance(a, ast.ExceptHandler):
-                found.append(Varies(Source.FAILURE, a))
+                found.append(self.of(syntax.parent[a]))
             if a is around:
                 break
             child = a

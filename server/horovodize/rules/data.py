@@ -46,6 +46,7 @@ from horovodize.rules import (
     generators,
     global_batch,
     held_rows,
+    made_to_measure,
     one_element,
     short_shares,
 )
@@ -93,10 +94,12 @@ def apply(draft: Draft) -> None:
             )
         elif not draft.facts.undivided.is_in_order(feed):  # else it is said of the loop
             fewer = draft.divided or not draft.facts.steps.is_one_batch(feed)
-            _divide(draft, feed, draft.facts.undivided.places(feed))
+            places = draft.facts.undivided.places(feed)
+            if not _divide_for_training(draft, feed, places):
+                _divide(draft, feed, places)
+                _ask_of_measuring(draft, feed)
             draft.divided = draft.divided and fewer  # one batch an epoch stays one
             few_rows.tell(draft, feed)
-            _ask_of_measuring(draft, feed)
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
             _separate_cache(draft, call)
@@ -104,6 +107,17 @@ def apply(draft: Draft) -> None:
     unseen = [fed.x for fed in known.fits if undivided.is_unseen(fed)]
     for given in (*unseen, *(fit.call for fit in undivided.hidden_fits)):
         draft.note("D1", given, _UNSEEN)
+
+
+def _divide_for_training(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> bool:
+    """Divides what a function of a graph makes to train by, and leaves what it makes to measure by."""
+    made = made_to_measure.calls_for_training(draft, feed, places) if places else None
+    if made is None or not can_get_a_parameter(draft, made[0]) or draft.options.elastic:
+        return False
+    for call in made[1]:
+        if draft.decide(call, Shared("D1")):
+            _divide_for(draft, call, made[0], places, feed)
+    return True
 
 
 def _divide(draft: Draft, feed: ast.expr, places: list[ast.expr]) -> None:
@@ -309,8 +323,19 @@ def _divide_inside(draft: Draft, call: ast.expr, feed: ast.expr) -> bool:
         if place not in inside and not _divide_inside(draft, place, feed):
             _divide_at(draft, place, feed)
     if inside:
-        divide_for(draft, call, function, inside)
+        _divide_for(draft, call, function, inside, feed)
     return True
+
+
+def _divide_for(
+    draft: Draft, call: ast.Call, function: ast.FunctionDef, places: list[ast.expr], feed: ast.expr
+) -> None:
+    """Divides in a function for one of its calls: where only that comes, or where it says so."""
+    own = draft.facts.arms_of_calls.only_for(places, call)
+    for place in own:
+        _divide_at(draft, place, feed)
+    if not own:
+        divide_for(draft, call, function, places)
 
 
 def divide_for(draft: Draft, call: ast.Call, function: ast.FunctionDef, places: list[ast.expr]) -> None:

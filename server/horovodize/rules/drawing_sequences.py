@@ -1,16 +1,18 @@
-"""Sequences that draw the rows of each batch, whatever its number: part of D3.
+"""Sequences that draw the rows of each batch, or some of them: part of D3.
 
     class Triplets(tf.keras.utils.Sequence):
         def __getitem__(self, index):
             rows = np.random.choice(len(x), 32)
             return x[rows], y[rows]
 
-Each rank asks its own for every size()-th batch; by one seed, all of them would draw the same.
+Each rank asks its own for every size()-th batch; by one seed, all of them would draw the same: all rows, or those beside the
+ones that the number of the batch selects. Noise of the shape of the rows may be the same.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.facts.sources import SEEDS
 from horovodize.rules import seeds_apart
@@ -19,8 +21,9 @@ from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding, is_touched
 from horovodize.summary.feeding import Kind
 from horovodize.summary.random_generators import MAKERS
-from horovodize.summary.syntax import FUNCTIONS, argument, arguments, has_unpacking, says_none
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, arguments, has_unpacking, says_none
 
+_FAR = 300  # nodes that what selects rows is made of
 _ASKED = (
     "with this seed every rank draws the same batches in the sequence that `fit` is given in {}: seed each rank differently "
     "just before, for example with `{}`"
@@ -44,13 +47,62 @@ def apply(draft: Draft) -> None:
 
 
 def calls(draft: Draft, sequence: ast.expr) -> list[ast.Call]:
-    """The calls that give a batch of a sequence that doesn't look at its number, those in functions of the program too."""
+    """The calls that give a batch of a sequence, those in functions of the program too; where it looks at its number, those by
+    which rows are selected."""
     found: list[ast.Call] = []
+    for method in _giving(draft, sequence):
+        within = [n for n in ast.walk(method) if isinstance(n, ast.Call)]
+        found += within if not looks_at_number(method) else _selecting(draft, method, within)
+    return _with_called(draft, found)
+
+
+def _giving(draft: Draft, sequence: ast.expr) -> Iterator[Function]:
+    """The methods that give a sequence's batches."""
     for made in draft.values.calls(sequence):
         cls = draft.values.callee(made)
         for s in cls.body if isinstance(cls, ast.ClassDef) else ():
-            if isinstance(s, FUNCTIONS) and s.name == "__getitem__" and not looks_at_number(s):
-                found += [n for n in ast.walk(s) if isinstance(n, ast.Call)]
+            if isinstance(s, FUNCTIONS) and s.name == "__getitem__":
+                yield s
+
+
+def _selecting(draft: Draft, method: Function, within: list[ast.Call]) -> list[ast.Call]:
+    """Those of the calls in a method by which it selects rows of what it doesn't make itself (`image[top:]` crops): not those
+    that seed, nor those that put what is kept in another order."""
+    slices = [
+        n.slice
+        for n in ast.walk(method)
+        if isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Load)
+        and not _is_own(draft, n.value, method)
+    ]
+    by = set(draft.values.depends(slices, _FAR)) if slices else set[ast.AST]()
+    seeded = {c for c in within if (draft.names.of(c.func) or "") in (*SEEDS, *MAKERS)}
+    return [
+        c
+        for c in within
+        if c in by and not seeded and not _is_kept(draft, c) and not _is_of_number(draft, c, method)
+    ]
+
+
+def _is_own(draft: Draft, e: ast.expr, method: Function) -> bool:
+    """Whether something is a method's own, and no parameter: what a turn of its loops looks at, or it has made."""
+    return isinstance(e, ast.Name) and draft.module.scopes.lookup(e.id, e) is method
+
+
+def _is_of_number(draft: Draft, call: ast.Call, method: Function) -> bool:
+    """Whether a draw is among what the number of the batch selects: `np.random.permutation(rows)`."""
+    number = method.args.args[1].arg if len(method.args.args) > 1 else ""
+    made_of = draft.values.depends(arguments(call), _FAR) if call.args else ()
+    return any(isinstance(n, ast.Name) and n.id == number and draft.syntax.inside(n, method) for n in made_of)
+
+
+def _is_kept(draft: Draft, call: ast.Call) -> bool:
+    """`self.order = rng.permutation(n)`"""
+    statement = draft.syntax.statement(call)
+    return isinstance(statement, ast.Assign) and all(isinstance(t, ast.Attribute) for t in statement.targets)
+
+
+def _with_called(draft: Draft, found: list[ast.Call]) -> list[ast.Call]:
     seen = set[ast.AST]()
     for call in found:  # grows
         called = draft.values.callee(call)

@@ -99,6 +99,9 @@ def _ask_beside(draft: Draft, driver: Driver) -> None:
         for n in made_of
         if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop) and not draws_for_all(draft, n)
     ]
+    for n in feeding(draft).trained_on(driver):  # `batch = sequence[i]`
+        if isinstance(n, ast.Subscript) and draft.syntax.inside(n, driver.loop):
+            drawing += drawing_sequences.calls(draft, n.value)
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
         if _seeds(draft, driver, call, drawing):
             _ask(draft, driver, call)

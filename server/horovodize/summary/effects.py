@@ -32,6 +32,7 @@ _CONSUMING = {
     "reset_state", "reset_states", "read", "readline", "readlines", "get_next", "get_batch", "next_batch", "__next__",
     "set_weights", "load_weights", "restore", "put", "push", "write", "seed", "compile", "build", "adapt", "set_value",
 }  # fmt: skip
+_READING = ("read", "readline", "readlines")
 _CONSUMING_BUILTINS = {"next", "setattr", "delattr", "exec"}
 # Functions that change what they are handed first, and methods of queues that take from them.
 _CHANGING_FIRST = {
@@ -158,6 +159,20 @@ class Effects:
         """Whether a call opens a file for reading: `open(path).read()`."""
         return self.opening.is_open(opening) and self.opening.written(opening) is None
 
+    def _is_read_once(self, file: ast.expr) -> bool:
+        """Whether a name is given one file, which is read in this place alone: `f = open(path)`, `f.read()`, `f.close()`."""
+        scopes, syntax = self.module.scopes, self.module.syntax
+        bound = scopes.reaching(file) if isinstance(file, ast.Name) else []
+        if len(bound) != 1 or bound[0].kind not in ("assign", "with") or bound[0].path:
+            return False
+        owner = scopes.lookup(bound[0].name, file)
+        named = (
+            n for n in syntax.every(ast.Name) if n.id == bound[0].name and scopes.lookup(n.id, n) is owner
+        )
+        read = (n for n in named if isinstance(n.ctx, ast.Load) and n is not file)
+        around = (syntax.parent[n] for n in read)
+        return all(isinstance(a, ast.Attribute) and a.attr == "close" for a in around)
+
     def _call_shares(self, call: ast.Call, inside: ast.AST | None) -> bool:
         m, func = self.module, call.func
         if self.output_calls.of(call) is not None:
@@ -196,6 +211,8 @@ class Effects:
             if func.attr in _CONSUMING:
                 if isinstance(func.value, ast.Call) and self._is_read_there(func.value):
                     return False  # nobody else reads on in it
+                if func.attr in _READING and self._is_read_once(func.value):
+                    return False
                 return name is None and (inside is None or not self._is_local(func, inside))
             return _UNKNOWN_TRAINING.search(func.attr) is not None and not (name or "").startswith(
                 ("tensorflow.", "numpy.")

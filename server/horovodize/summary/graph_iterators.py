@@ -36,6 +36,12 @@ class GraphIterators:
             return [e for _, e in found]
         return [e for call, e in found if self._trains(call, e)] or [e for _, e in found if _may_train(e)]
 
+    def is_trained_on(self, making: ast.Call) -> bool:
+        """Whether training is made of what a function of the program gives that isn't called as what a model is measured by."""
+        statement = self.syntax.statement(making)
+        told = [making, *(statement.targets if isinstance(statement, ast.Assign) else [])]
+        return making in self._training and all(_may_train(e) for e in told)
+
     def only_measures(self, iterator: ast.expr) -> bool:
         """Whether what an iterator gives is never trained on: a loop that trains may measure by it, too."""
         made = {iterator, *self.values.calls(iterator)}
