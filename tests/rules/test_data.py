@@ -245,6 +245,30 @@ model.fit(train, steps_per_epoch=300, validation_data=held, validation_steps=30)
     check(KERAS, before, after)
 
 
+_FITTED = "model = tf.keras.Sequential([])\nmodel.compile('sgd', 'mse')\nmodel.fit(x)\n"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "rng.random((1024, 28)).astype('float32').round()",
+        "rng.random((1024, 28)).astype('float32').clip(0, 1)",
+        "tf.keras.random.normal((640, 8), seed=3)",
+        "tf.keras.ops.ones((640, 8))",
+    ],
+)
+def test_arrays_that_are_changed_once_more_are_rows_without_targets(rows: str) -> None:
+    """Nothing was divided: every rank trained on all of them."""
+    text = plan_of(f"{TF}rng = np.random.default_rng(0)\nx = {rows}\n{_FITTED}").text
+    assert "model.fit(x[share]" in text or "model.fit(shard(x)" in text
+
+
+@pytest.mark.parametrize("given", ["rng.random((10, 2)).mean()", "frame.items()", "made.round()"])
+def test_what_may_be_no_array_is_not_taken_for_rows(given: str) -> None:
+    text = plan_of(f"{TF}import pandas as pd\nframe = pd.read_csv('x')\nx = {given}\n{_FITTED}").text
+    assert "model.fit(x," in text
+
+
 @pytest.mark.parametrize("more", ["for a, b in held:\n    print(a)\n", "other = held\n"])
 def test_flowing_arrays_that_something_else_takes_are_dealt_out_by_batches(more: str) -> None:
     plan = divide(

@@ -44,6 +44,19 @@ def test_what_is_dealt_out_comes_in_one_order(loop: str) -> None:
     assert SEEDED in text
 
 
+def test_large_batches_of_which_each_is_divided_come_in_one_order() -> None:
+    """Each rank took its part of large batches of an order of its own."""
+    loop = """\
+for big, labels in ds:
+    part = tf.data.Dataset.from_tensor_slices((big * 2, labels)).shuffle(4).batch(2)
+    for x, y in part:
+        step(x, y)
+"""
+    text = plan_of(HEAD + loop).text
+    assert SEEDED in text
+    assert "shuffle(4)" in text
+
+
 @pytest.mark.parametrize("batches", ["ds", "((a * 2, b) for a, b in ds)"])
 def test_what_is_divided_where_it_is_made_needs_no_order(batches: str) -> None:
     text = plan_of(HEAD + f"for x, y in {batches}:\n    step(x, y)\n").text

@@ -77,6 +77,19 @@ def test_all_that_is_trained_on_is_divided(source: str) -> None:
     assert divided(source) == [True, True]
 
 
+@pytest.mark.parametrize("began", ["go if training else look", "begin"])
+def test_one_function_that_trains_and_measures_divides_what_is_not_called_to_measure(began: str) -> None:
+    """Of the data to measure by, each rank measured its part, and rank 0 chose the best model by its own."""
+    told = "training" if "training" in began else "training, begin"
+    epoch = f"def epoch({told}):\n    s.run({began})\n"
+    epoch += "    for k in range(9):\n        s.run([loss, train] if training else [loss])\n"
+    first, then = ("True", "False") if told == "training" else ("True, go", "False, look")
+    source = SET + epoch + f"for e in range(9):\n    epoch({first})\n    epoch({then})\n"
+    text = plan_of((HEAD + source).replace("small", "held_out_test")).text
+    assert [BIG in text, SMALL in text] == [True, False]
+    assert divided(source) == [True, True]
+
+
 def test_what_is_trained_on_is_divided_whatever_it_is_called() -> None:
     source = SET.replace("big", "train_val") + looped(
         "s.run(go)", "s.run(train)", "s.run(look)\n    s.run(loss)"

@@ -352,6 +352,14 @@ def test_batch_norm_statistics_are_taken_from_rank_0_after_fit() -> None:
     )
 
 
+@pytest.mark.parametrize(("saved", "sent"), [("'m.keras'", False), ("'other.keras'", True)])
+def test_a_model_that_the_script_has_saved_itself_has_the_layers_that_it_makes(
+    saved: str, sent: bool
+) -> None:
+    source = MODEL + f"model.save({saved})\nagain = tf.keras.models.load_model('m.keras')\nagain.fit(x, y)\n"
+    assert ("non_trainable_variables" in plan_of(source).text) is sent
+
+
 def test_batch_norm_statistics_of_a_returned_fit_come_by_callback() -> None:
     source = MODEL + (
         "model.add(tf.keras.layers.BatchNormalization())\nmodel.compile('sgd')\ndef train():\n"

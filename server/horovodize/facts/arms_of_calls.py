@@ -91,14 +91,14 @@ class ArmsOfCalls:
                 if len(bound) != 1:
                     return _UNKNOWN
                 if bound[0].kind == "parameter":
-                    given = self._given(bound[0], call)
+                    given = self.given(bound[0], call)
                     return self._value(given[0], call, names - 1) if len(given) == 1 else _UNKNOWN
                 made = bound[0].value if bound[0].kind == "assign" and not bound[0].path else None
                 return self._value(made, call, names - 1) if made is not None else _UNKNOWN
             case _:
                 return _UNKNOWN
 
-    def _given(self, parameter: Binding, call: ast.Call) -> list[ast.expr]:
+    def given(self, parameter: Binding, call: ast.Call) -> list[ast.expr]:
         """What a parameter gets by a call, or its default."""
         passed, function = self.module.values.passed(parameter), parameter.statement
         given = [v for v in passed if v in arguments(call)]

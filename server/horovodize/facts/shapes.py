@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from math import ceil, prod
 
+from horovodize.facts.repeated_shapes import of_repeated
 from horovodize.facts.table_shapes import columns, of_frame, of_split
 from horovodize.facts.turn_parts import is_numbers
 from horovodize.summary.kinds import Kinds
@@ -147,6 +148,9 @@ class Shapes:
             return self._reshaped(own, call.args, depth) if last == "reshape" else None
         if not name.startswith(("numpy.", "tensorflow.")):
             return of_frame(self.module, call, lambda e: self.of(e, depth - 1))
+        repeated = of_repeated(self.module, call, lambda e: self.of(e, depth - 1), self.kinds.constant)
+        if repeated is not None:
+            return repeated
         first = call.args[0] if call.args else None
         if last in _SAME and first is not None:
             shaped = argument(call, "ndmin") or argument(call, "shape")
@@ -300,8 +304,10 @@ def _together(one: Shape | None, other: Shape | None) -> Shape | None:
     """The shape of a sum: that of the larger of two arrays."""
     if one == () or other == ():
         return other if one == () else one
-    if one is None or other is None or len(one) != len(other):
+    if one is None or other is None:
         return None
+    most = max(len(one), len(other))
+    one, other = (1,) * (most - len(one)) + one, (1,) * (most - len(other)) + other
     return tuple(a if b == 1 else b if a in (1, b) else None for a, b in zip(one, other, strict=True))
 
 

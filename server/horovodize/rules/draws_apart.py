@@ -14,11 +14,8 @@ from horovodize.rules.decisions import Apart
 from horovodize.rules.draft import Draft
 from horovodize.rules.seeds_apart import is_order, seed_generator
 from horovodize.source.nodes import names_in
-from horovodize.summary.syntax import (
-    FUNCTIONS,
-    Function,
-    position,
-)
+from horovodize.summary.random_generators import MAKERS
+from horovodize.summary.syntax import FUNCTIONS, Function, arguments, position, says_none
 
 _YIELDS = (ast.Yield, ast.YieldFrom)
 _DRAWING_METHODS = frozenset(
@@ -26,9 +23,11 @@ _DRAWING_METHODS = frozenset(
 )
 
 
-def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
+def draws_apart(draft: Draft, rule: str, generator: Function, *, of_one_seed: bool = False) -> bool:
     """Whether a generator function draws other batches on each rank, and tells none of them a number: by a stream that no seed
-    fixes, or by a seed of each rank's own, which it is then given. It then counts the batches of all ranks."""
+    fixes, or by a seed of each rank's own, which it is then given. It then counts the batches of all ranks.
+
+    of_one_seed: whether the call that is looked at gives it one (`is_told_a_seed`), which only an edit sets apart"""
     if not _draws_its_rows(draft, generator):
         return False
     if not drawn_yields.tells_no_turns(draft.syntax, generator, lambda call: draws_itself(draft, call)):
@@ -37,11 +36,29 @@ def draws_apart(draft: Draft, rule: str, generator: Function) -> bool:
     if fixed is None:
         return False
     makers = {draft.uniform.draws.maker(c) for c in fixed}
-    apart = not fixed or (len(makers) == 1 and None not in makers and seed_generator(draft, generator))
+    apart = (not fixed and not of_one_seed) or (
+        len(makers) == 1 and None not in makers and seed_generator(draft, generator)
+    )
     if apart:
         draft.decide(generator, Apart(rule))
         own_counts.count_all(draft, rule, generator)
     return apart
+
+
+def is_told_a_seed(draft: Draft, call: ast.Call, generator: Function) -> bool:
+    """Whether a call of a generator function fixes what that draws, where other calls don't: `rows(seed=1)` to validate by,
+    where `rows()` is trained on."""
+    seeds = (
+        m.args[0]
+        for m in ast.walk(generator)
+        if isinstance(m, ast.Call) and m.args and draft.names.of(m.func) in MAKERS
+    )
+    bound = [b for seed in seeds if isinstance(seed, ast.Name) for b in draft.module.scopes.reaching(seed)]
+    given = [e for b in bound if b.kind == "parameter" for e in draft.facts.arms_of_calls.given(b, call)]
+    made = [c for e in arguments(call) for c in draft.values.calls(e) if draft.names.of(c.func) in MAKERS]
+    if any(draft.uniform.draws.gives_seed(c) for c in made):
+        return True
+    return bool(given) and not any(says_none(o.node) for e in given for o in draft.values.origins(e))
 
 
 def _draws_its_rows(draft: Draft, generator: Function) -> bool:

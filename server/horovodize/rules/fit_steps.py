@@ -17,7 +17,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.draws_apart import draws_apart
+from horovodize.rules.draws_apart import draws_apart, is_told_a_seed
 from horovodize.rules.own_experience import plays
 from horovodize.rules.shares import (
     WHY,
@@ -191,7 +191,8 @@ def _share_endless(draft: Draft, data: ast.expr) -> tuple[Edit, ...]:
 
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
-    generator = feeding(draft).kinds.generator(feed)
-    if endless and generator is not None and draws_apart(draft, rule, generator):
+    call, generator = feeding(draft).kinds.generated(feed) or (None, None)
+    fixed = call is not None and generator is not None and is_told_a_seed(draft, call, generator)
+    if endless and generator is not None and draws_apart(draft, rule, generator, of_one_seed=fixed):
         return
     generators.share(draft, rule, feed)

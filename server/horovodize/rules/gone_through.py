@@ -1,7 +1,8 @@
 """The data sets that Python goes through to give batches, before ranks take their own of these: part of D3.
 
-A generator function's loops (`for batch in dataset: yield batch`), a generator expression, `itertools.cycle(dataset)`. Their
-orders have to be alike on all ranks, as those of a pipeline that is divided at one place."""
+A generator function's loops (`for batch in dataset: yield batch`), a generator expression, `itertools.cycle(dataset)`, a loop
+over large batches of which each makes a data set. Their orders have to be alike on all ranks, as those of a pipeline that is
+divided at one place."""
 
 from __future__ import annotations
 
@@ -28,9 +29,21 @@ def behind(draft: Draft, place: ast.expr) -> list[ast.expr]:
         if e is place or pipelines.is_dataset(e):
             found.append(e)
         if pipelines.is_dataset(e):
+            todo += _in_turns(draft, e)
             continue
         todo += _given(draft, e)
     return found
+
+
+def _in_turns(draft: Draft, dataset: ast.expr) -> list[ast.expr]:
+    """What a loop goes through whose turns make a data set of what they are given: `for big in files: ds =
+    from_tensor_slices(big)`."""
+    made = [n for n in feeding(draft).pipelines.trail(dataset) if isinstance(n, ast.Call)]
+    rows = [
+        e for c in made if draft.names.last(c.func) == "from_tensor_slices" for a in c.args for e in walk(a)
+    ]
+    bound = [b for e in rows if isinstance(e, ast.Name) for b in draft.module.scopes.reaching(e)]
+    return [b.value for b in bound if b.kind == "item" and b.value is not None]
 
 
 def _given(draft: Draft, e: ast.expr) -> list[ast.expr]:

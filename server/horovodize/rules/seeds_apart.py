@@ -229,10 +229,16 @@ def _bound(draft: Draft, e: ast.expr) -> Iterator[Binding]:
             yield from draft.values.attribute_bindings(n)
 
 
+def _is_of_several(draft: Draft, seed: ast.expr) -> bool:
+    """Whether several numbers come to a seed: `rows(seed=0)` to train by, `rows(seed=1)` to validate."""
+    numbers = (o.node.value for o in draft.values.origins(seed) if isinstance(o.node, ast.Constant))
+    return len({n for n in numbers if n is not None}) > 1
+
+
 def _plus_rank(draft: Draft, seed: ast.expr) -> tuple[Edit, ...]:
     """`7` → `7 + hvd.rank()`. One that steps change, `7 + step`, is spread first: rank 1 would draw in one step what rank 0
-    draws in the next."""
-    if _moves(draft, seed):
+    draws in the next. So is one that several numbers come to: rank 1 would train on what rank 0 validates on."""
+    if _moves(draft, seed) or _is_of_several(draft, seed):
         return draft.times(seed, f"{SIZE} + {RANK}")
     if is_zero(seed):
         return (Edit(draft.module.span(seed), RANK),)

@@ -38,10 +38,20 @@ def may_have_statistics(draft: Draft) -> bool:
         return True
     trained = [fit.model for fit in draft.sites.fits] + [v for u in draft.sites.updates for v in u.variables]
     return any(
-        draft.names.last(call.func) == "load_model"
+        draft.names.last(call.func) == "load_model" and not _is_saved_here(draft, call)
         for model in trained
         for call in draft.values.calls(model.value if isinstance(model, ast.Attribute) else model)
     )
+
+
+def _is_saved_here(draft: Draft, load: ast.Call) -> bool:
+    """Whether the file that a model comes from is one that this script saves a model in, which it has made then."""
+    saving = [
+        *draft.sites.method_calls("save"),
+        *(c for c in draft.syntax.calls if draft.names.last(c.func) == "ModelCheckpoint"),
+    ]
+    saved = {ast.unparse(c.args[0]) for c in saving if c.args}
+    return bool(load.args) and ast.unparse(load.args[0]) in saved
 
 
 def _is_of_batch(draft: Draft, call: ast.Call) -> bool:

@@ -34,7 +34,11 @@ class GraphIterators:
         found = list(self._iterated)
         if len(found) < 2:
             return [e for _, e in found]
-        return [e for call, e in found if self._trains(call, e)] or [e for _, e in found if _may_train(e)]
+        trained = [(call, e) for call, e in found if self._trains(call, e)]
+        if not trained:
+            return [e for _, e in found if _may_train(e)]
+        beside = {run for call, e in trained if _may_train(e) for run in self._set_by(call)}
+        return [e for call, e in trained if _may_train(e) or not beside & {*self._set_by(call)}]
 
     def is_trained_on(self, making: ast.Call) -> bool:
         """Whether training is made of what a function of the program gives that isn't called as what a model is measured by."""
@@ -85,13 +89,18 @@ class GraphIterators:
     # ------------------------------------------------------------------ for training?
 
     def _trains(self, call: ast.Call, iterated: ast.expr) -> bool:
-        setting = [run for run, sets in self._settings if call in sets]
+        setting = self._set_by(call)
         if setting:
             same = self._set(call)
             again = {run for run, sets in self._settings if any(self._set(c) & same for c in sets)}
             return any(self._goes_on_to_train(way, again) for run in setting for way in self.drive.ways(run))
         seen = self._training
         return (not seen or call in seen) and _may_train(iterated)
+
+    def _set_by(self, call: ast.Call) -> list[ast.Call]:
+        """The runs that set an iterator by an operation; one run may set it by several, as it is told (`go_train if training
+        else go_test`)."""
+        return [run for run, sets in self._settings if call in sets]
 
     @cached_property
     def _settings(self) -> list[tuple[ast.Call, list[ast.Call]]]:

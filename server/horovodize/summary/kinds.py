@@ -22,6 +22,9 @@ _TENSORFLOW_OBJECTS = (
     "tensorflow.train.",
     "tensorflow.io.",
 )
+_ALIKE = {"round", "clip", "cumsum", "repeat", "ravel", "view", "fillna", "dropna", "sort_values", "sample", "reset_index",
+          "ffill", "abs", "take", "compress"}  # fmt: skip
+_KERAS_ARRAYS = ("tensorflow.keras.random.", "tensorflow.keras.ops.")
 _ARRAY_METHODS = {"reshape", "astype", "to_numpy", "transpose", "toarray", "todense", "fit_transform", "transform", "as_matrix",
                   "numpy", "copy", "flatten", "swapaxes", "squeeze", "drop", "get_values", "texts_to_matrix"}  # fmt: skip
 _SPLITS = {"numpy.split", "numpy.array_split", "numpy.hsplit", "numpy.vsplit", "numpy.dsplit", "tensorflow.split",
@@ -154,7 +157,7 @@ class Kinds:
             case ast.Call() if node.args and self._prepares(node):
                 return self._kind_inside(node.args[0], depth)
             case ast.Call():
-                return self._made(node)
+                return self._made(node, depth)
             case _:
                 return Kind.UNKNOWN
 
@@ -231,7 +234,7 @@ class Kinds:
         makers = [self.names.of(c.func) or "" for c in self.values.calls(call.func)]
         return bool(makers) and all(m.startswith("tensorflow.") and _PREPARING.search(m) for m in makers)
 
-    def _made(self, call: ast.Call) -> Kind:
+    def _made(self, call: ast.Call, depth: int) -> Kind:
         name, last = self.names.of(call.func) or "", self.names.last(call.func)
         callee = self.values.callee(call)
         if isinstance(call.func, ast.Name) and call.func.id == "dict" and callee is None:
@@ -262,7 +265,7 @@ class Kinds:
             return Kind.ARRAY
         if (
             name.startswith("tensorflow.")
-            and not name.startswith(_TENSORFLOW_OBJECTS)
+            and (name.startswith(_KERAS_ARRAYS) or not name.startswith(_TENSORFLOW_OBJECTS))
             and ".data." not in name
         ):
             return Kind.ARRAY
@@ -271,8 +274,13 @@ class Kinds:
             of_numpy = any(
                 maker.startswith("numpy.") for maker in makers
             )  # a random generator gives arrays too
-            return Kind.ARRAY if of_numpy or last in _ARRAY_METHODS else Kind.UNKNOWN
+            is_array = of_numpy or last in _ARRAY_METHODS
+            return Kind.ARRAY if is_array or self._is_changed_array(call.func, depth) else Kind.UNKNOWN
         return Kind.UNKNOWN
+
+    def _is_changed_array(self, method: ast.Attribute, depth: int) -> bool:
+        """Whether a method makes another array of an array that is seen: `rows.astype("float32").round()`."""
+        return method.attr in _ALIKE and self._kind_inside(method.value, depth) is Kind.ARRAY
 
     def _is_list_of_arrays(self, call: ast.Call) -> bool:
         """Whether a call splits an array into several, or stands in a `list(…)` of what surely has several axes."""
