@@ -48,6 +48,10 @@ APART = [
     ("os.path.join(args.folder, 'train.csv')", "os.path.join(args.folder, 'model.h5')"),
     ("os.path.join(BASE, name, 'x.csv')", "os.path.join(BASE, 'model.h5')"),
     ("'{}/a.txt'.format(BASE)", "'{}/b.txt'.format(BASE)"),
+    (
+        "'data/news/news.train.txt'",
+        "os.path.join('data/news', 'news.words.txt')",
+    ),  # in a folder of its first name
 ]
 
 

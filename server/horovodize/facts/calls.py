@@ -66,6 +66,10 @@ class Calls:
         elif self._plays(call):
             step.varies(Source.GAME, call)
             step.ask_all(self._arguments(call))
+        elif (path := self.written.opened_for(call)) is not None:
+            if self.written.holds(path):
+                step.varies(Source.FILES, call)
+            step.ask_all(self._arguments(call))
         elif self._follow(step, call, item):
             pass
         elif item.path == (PRESENCE,) and self._is_there(call):

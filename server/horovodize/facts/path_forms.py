@@ -139,7 +139,8 @@ def _are_apart(read: Form, written: Form) -> bool:
     may_be_folder = "." not in name
     if may_be_folder and any(not r for r, _ in names[1:]):
         return False
-    return not any(_may_be(r, whole, name, is_whole) for r, whole in names if r)
+    last = len(names) - 1
+    return not any(_may_be(r, whole, name, is_whole, i == last) for i, (r, whole) in enumerate(names) if r)
 
 
 def _names(form: Form) -> list[tuple[str, bool]]:
@@ -150,12 +151,12 @@ def _names(form: Form) -> list[tuple[str, bool]]:
     return [(n.rsplit("\0", 1)[-1], "\0" not in n) for n in names]
 
 
-def _may_be(read: str, read_whole: bool, written: str, written_whole: bool) -> bool:
+def _may_be(read: str, read_whole: bool, written: str, written_whole: bool, is_last: bool) -> bool:
     """Whether a name in the path that is read may be the last one of what is written: itself, a folder, or that name made
-    longer (also the other way round: `state.json.tmp` is renamed when it is written)."""
+    longer (also the other way round, where it `is_last`: `state.json.tmp` is renamed when it is written)."""
     if read_whole and written_whole:
         longer = any(read.startswith(written + added) for added in _ADDED)
-        return read == written or longer or written.startswith(read + ".")
+        return read == written or longer or (is_last and written.startswith(read + "."))
     if read_whole:
         return written in read
     return written.endswith(read) or read.endswith(written) or written in read

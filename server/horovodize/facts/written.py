@@ -83,6 +83,10 @@ class Written:
             _OF_A_RUN.search(text) for text in (*strings, ast.unparse(path))
         )
 
+    def opened_for(self, call: ast.Call) -> ast.expr | None:
+        """The path of a file that a function of the program opens for a call."""
+        return self._opening.path(call) if self._opening.is_by_function(call) else None
+
     def finds_checkpoint(self, call: ast.Call) -> bool:
         """Whether weights are read from a file that a call has found: `model.load_weights(max(os.listdir(".")))`."""
         return call in self._behind_restores

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterator
 
 from horovodize.summary.buffers import CSV_WRITERS, is_buffer
 from horovodize.summary.module import Module
+from horovodize.summary.opening_functions import opening_functions
 from horovodize.summary.syntax import argument
+from horovodize.summary.tables import in_order
 
 _PATH_OPEN = (
     "pathlib.Path.open"  # `(folder / "log.txt").open("w")`: by its mode, as anything may be called `open`
@@ -53,22 +55,38 @@ class Opening:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.calls = module.calls_which(_opened_as)
-        self._all = frozenset(self.calls)
+        opened = module.calls_which(_opened_as)
+        told = {c: (self._path_given(c), _mode_given(module, c)) for c in opened}
+        self._by_function = {c: f for f in opening_functions(module, told) for c in f.calls(module)}
+        inside = {f.function for f in self._by_function.values()}
+        own = [c for c in opened if module.syntax.function(c) not in inside]
+        self.calls = in_order([*own, *self._by_function])
+        self._all = frozenset(own)
 
     def is_open(self, call: ast.Call) -> bool:
         """Whether a call opens a file, whatever for."""
-        return self._name(call) is not None
+        return call in self._by_function or self._name(call) is not None
 
     def path(self, call: ast.Call) -> ast.expr | None:
         """The path of a file that a call opens, whatever for."""
-        if self._name(call) == _PATH_OPEN and isinstance(call.func, ast.Attribute):
+        by = self._by_function.get(call)
+        return argument(call, *by.path) if by is not None else self._path_given(call)
+
+    def is_by_function(self, call: ast.Call) -> bool:
+        """Whether a function of the program opens the file for a call."""
+        return call in self._by_function
+
+    def _path_given(self, call: ast.Call) -> ast.expr | None:
+        if _opened_as(self.module, call) == _PATH_OPEN and isinstance(call.func, ast.Attribute):
             return call.func.value
         found = (argument(call, p, 0) for p in ("file", "filename", "name", "path", "database", "store"))
         return next((path for path in found if path is not None), None)
 
     def written(self, call: ast.Call) -> ast.expr | None:
         """The path of a file that a call opens for writing; None when it does not, or writes into a buffer."""
+        by = self._by_function.get(call)
+        if by is not None:
+            return self.path(call) if self._writes(by.mode_given(call), _WRITES) else None
         name = self._name(call)
         if name is None:
             return None
@@ -87,6 +105,13 @@ class Opening:
     def is_opened_here(self, e: ast.expr, early: Collection[ast.AST] = ()) -> bool:
         """Whether an expression surely is a file that a call of this module opens for writing, or a csv writer on one: what
         ranks write is settled there. Not where that runs `early`, while no rank is known."""
+        made = (
+            [b.value for b in self.module.values.bindings(e)]
+            if isinstance(e, (ast.Name, ast.Attribute))
+            else [e]
+        )
+        if made and all(isinstance(c, ast.Call) and c in self._by_function for c in made):
+            return all(isinstance(c, ast.Call) and self._opens(c, early) for c in made)
         origins = self.module.values.origins(e)
         return all(not o.path and o.call is not None and self._opens(o.call, early) for o in origins)
 
@@ -101,6 +126,9 @@ class Opening:
 
     def mode(self, call: ast.Call) -> str | None:
         """The letters of the mode in which a call opens a file: "r", "wb"; None where they can't be seen."""
+        by = self._by_function.get(call)
+        if by is not None:
+            return self._letters(by.mode_given(call))
         name = self._name(call)
         if name is None:
             return None
@@ -113,6 +141,11 @@ class Opening:
         mode = argument(call, "mode", _MODES[name])
         if mode is None:
             return "r+" if name in _MAPPING else "r"
+        return self._letters(mode)
+
+    def _letters(self, mode: ast.expr | None) -> str | None:
+        if mode is None:
+            return None
         found = [mode, *(o.node for o in self.module.values.origins(mode))]
         texts = {str(n.value) for n in found if isinstance(n, ast.Constant)}
         return texts.pop() if len(texts) == 1 else None
@@ -167,6 +200,11 @@ class Opening:
 
     def _name(self, call: ast.Call) -> str | None:
         return _opened_as(self.module, call) if call in self._all else None
+
+
+def _mode_given(module: Module, call: ast.Call) -> ast.expr | None:
+    name = _opened_as(module, call)
+    return argument(call, "mode", _MODES[name]) if name in _MODES else None
 
 
 def _opened_as(module: Module, call: ast.Call) -> str | None:
