@@ -59,6 +59,16 @@ def rows_of(source: str) -> int | None:
         ("found = np.zeros((700, 6))[None, ...]", 1),
         ("found = np.zeros((700, 6))[3]", 6),
         ("found = np.array([1.0, 2.0] * 500)", 1000),
+        (
+            "import random\nrows = []\nfor x in random.sample(kept, 32):\n    rows.append(x)\nfound = np.array(rows)",
+            32,
+        ),
+        (
+            "import random\nrows, most = [], min(len(kept), n)\nfor x in random.sample(kept, most):\n    rows.append(x)\n"
+            "found = np.array(rows)",
+            40,
+        ),
+        ("rows = []\nfor i in range(n):\n    rows.append(make(i))\nfound = np.array(rows)", 40),
         ("found = np.array([np.array(image())] * n)", 40),
         ("image = np.random.rand(28, 28)\nfound = np.array([image, image] * 3)", 6),
         ("found = np.tile(np.random.rand(4), (n, 1))", 40),
@@ -90,6 +100,10 @@ def test_rows_that_are_seen(source: str, rows: int) -> None:
         "found = [[1.0]] * 500",
         "found = np.array([1.0, 2.0] * len(rest))",
         "found = np.stack([rest[i] for i in rest])",
+        "rows = []\nfor i in range(n):\n    if i % 2:\n        rows.append(i)\nfound = np.array(rows)",
+        "rows = []\nfor e in range(3):\n    for i in range(n):\n        rows.append(i)\nfound = np.array(rows)",
+        "rows = []\nfor i in range(n):\n    rows.append(i)\nrows.append(3)\nfound = np.array(rows)",
+        "rows = []\nfor i in range(n):\n    if rest:\n        break\n    rows.append(i)\nfound = np.array(rows)",
         "found = np.tile(rest, (n, 1))",
         "found = np.repeat(np.zeros((2, 3)), n)",
         "found = [1.0] + rest",

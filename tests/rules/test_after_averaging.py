@@ -269,3 +269,35 @@ net.fit(x, x)
 def test_noise_of_weights_in_a_step_of_keras() -> None:
     text = plan_of(HEAD + OWN_STEP).text
     assert "v.assign_add(hvd.broadcast(tf.random.normal(v.shape, stddev=0.001), root_rank=0))" in text
+
+
+GIVEN_BACK = """\
+noisy = ds.repeat().map(lambda a: a + tf.random.normal(tf.shape(a)))
+it = iter(noisy.map(lambda a: (a, a)))
+
+
+def gradients_of(a, b):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(a) - b) ** 2)
+    return tape.gradient(loss, model.trainable_variables)
+
+
+for k in range(200):
+    grads = gradients_of({given})
+    {more}
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize("given", ["*next(it)", "**dict(zip('ab', next(it)))"])
+def test_what_rows_are_drawn_by_changes_no_gradients_that_a_function_gives_of_them(given: str) -> None:
+    """Noise of the rows was taken for noise of the weights where the call unpacks them."""
+    assert (
+        "opt.apply_gradients(zip(grads, " in plan_of(HEAD + GIVEN_BACK.format(given=given, more="pass")).text
+    )
+
+
+def test_noise_of_gradients_that_a_function_gives_is_the_same_on_all_ranks() -> None:
+    noise = "grads = [g + tf.random.normal(g.shape) for g in grads]"
+    text = plan_of(HEAD + GIVEN_BACK.format(given="*next(it)", more=noise)).text
+    assert "hvd.broadcast(tf.random.normal(g.shape), root_rank=0)" in text

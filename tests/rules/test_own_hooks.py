@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.distribute import distribute
+from horovodize.plan import Refusal
+from horovodize.source import Document
+from horovodize.summary import summarize
+
 from .pairs import doubts, plan_of
 from .sessions import BUILT
 
@@ -92,3 +97,27 @@ def test_one_that_stops_otherwise_leaves_rate_and_steps(test: str) -> None:
     plan = plan_of(BUILT + hook + SESSION.format(hooks="[Counting()]"))
     assert "AdamOptimizer(0.1)" in plan.text
     assert any("it can't be seen how many steps this loop takes" in n.message for n in plan.notes)
+
+
+BY_STEP = """\
+class Patience(tf.train.SessionRunHook):
+    def __init__(self):
+        self.best, self.bad = 1e9, 0
+    def before_run(self, context):
+        return tf.train.SessionRunArgs(tf.train.get_global_step())
+    def after_run(self, context, values):
+        if int(values.results) % 20 == 0:
+            v = context.session.run(loss)
+            self.bad = 0 if v < self.best else self.bad + 1
+            self.best = min(v, self.best)
+            if self.bad >= 3:
+                context.request_stop()
+"""
+
+
+def test_a_hook_that_goes_by_the_step_of_a_run_is_told_to_count_runs() -> None:
+    """It was told to decide in one test at the end, as it does; the step may be read before the run has counted, or after."""
+    source = BUILT + BY_STEP + SESSION.format(hooks="[tf.train.StopAtStepHook(400), Patience()]")
+    outcome = distribute(summarize(Document(source)))
+    assert isinstance(outcome, Refusal)
+    assert any("count the runs in the hook" in reason.message for reason in outcome.reasons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.rules.restored_rates import SAID
+from horovodize.rules.restored_rates import SAID, SCHEDULE_SAID
 
 from .pairs import MODEL, STEP, TF, plan_of
 
@@ -198,3 +198,29 @@ def test_it_is_said_of_trainers_that_do_not_set_it_again(turn: str, start: str, 
     """Where the trainer is made in the call that runs it, it was not said; and under the main guard, always."""
     plan = plan_of(TRAINER.format(turn) + start)
     assert any(n.message == SAID for n in plan.notes) is said
+
+
+KEPT_SCHEDULE = """\
+import os
+import numpy as np
+import tensorflow as tf
+
+x = np.load("x.npy")
+if os.path.exists("state.keras"):
+    model = tf.keras.models.load_model("state.keras")
+else:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(6)])
+    model.compile(tf.keras.optimizers.Nadam({rate}), loss="mse")
+{again}model.fit(x, x, epochs=5)
+model.save("state.keras")
+"""
+_COSINE = "tf.keras.optimizers.schedules.CosineDecay(0.004, 200)"
+
+
+@pytest.mark.parametrize(
+    ("rate", "read", "said"), [(_COSINE, "state", True), ("0.004", "state", False), (_COSINE, "other", True)]
+)
+def test_a_schedule_comes_with_a_whole_model(rate: str, read: str, said: bool) -> None:
+    """Its rates and steps are scaled for the ranks of the run that saved it, and no word was said."""
+    source = KEPT_SCHEDULE.format(rate=rate, again="").replace('load_model("state', f'load_model("{read}')
+    assert any(n.message == SCHEDULE_SAID for n in plan_of(source).notes) is said

@@ -75,7 +75,7 @@ def test_a_method_counts_its_parameters_without_self() -> None:
         ("from mine import f\nk = S(f)", "from mine import f\nk = S(lambda *given: f(*given) * hvd.size())"),
         (
             "import mine\nk = S(mine.make(3))",
-            "import mine\nk = S(lambda *given: mine.make(3)(*given) * hvd.size())",
+            "import mine\nk = S(lambda *given, schedule=mine.make(3): schedule(*given) * hvd.size())",
         ),
     ],
 )
@@ -111,7 +111,7 @@ k = S(Steps(0.1))
 )
 def test_an_object_of_the_programs_own_is_looked_into(last: str, asked: bool) -> None:
     plan = plan_of(HEAD + OBJECT.format(last) + TAIL)
-    assert "k = S(lambda *given: Steps(0.1)(*given) * hvd.size())\n" in plan.text
+    assert "k = S(lambda *given, schedule=Steps(0.1): schedule(*given) * hvd.size())\n" in plan.text
     assert any("can't be seen into" in c.doubt for c in plan.changes) is asked
 
 

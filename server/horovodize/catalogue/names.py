@@ -49,6 +49,8 @@ def canonical(path: str) -> str:
         return _in_tensorflow(parts[1:])
     if package == "tensorflow_estimator" and len(parts) > 1:
         return _defined_at(".".join(parts), load())
+    if parts[:2] == ["matplotlib", "pylab"]:  # all of pyplot's, beside NumPy's
+        return ".".join(["matplotlib.pyplot", *parts[2:]])
     if (
         package == "horovod_keras3"
     ):  # ours: what Horovod's module for Keras has, by the same names, for Keras 3

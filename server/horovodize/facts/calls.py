@@ -17,7 +17,6 @@ from horovodize.facts.known_calls import (
     ASK_FOR_TYPES,
     COMPUTES,
     COUNTING,
-    INPUTS,
     ITERATING,
     JOINING,
     LAYERS,
@@ -35,6 +34,7 @@ from horovodize.facts.presence import BUILT_IN, PRESENCE, gives_a_number
 from horovodize.facts.session_results import SessionResults
 from horovodize.facts.sources import FUNCTIONS, METHODS, PREFIXES, Source
 from horovodize.facts.written import Written
+from horovodize.summary.symbolic import is_symbolic
 from horovodize.summary.syntax import CALLABLES, Function, argument
 from horovodize.summary.values import ITEM, Values
 from horovodize.summary.wrapped_iterables import looked_through
@@ -42,7 +42,6 @@ from horovodize.summary.wrapped_iterables import looked_through
 if TYPE_CHECKING:
     from horovodize.facts.flow import Flow, Item, Step
 
-_FAR_INPUT = 400  # nodes between a layer and its `keras.Input`
 _NESTED = 4  # tuples and dicts in each other
 
 
@@ -404,8 +403,7 @@ class Calls:
         made = self.values.calls(call.func) or ([call.func] if isinstance(call.func, ast.Call) else [])
         if not made or not all((self.names.of(c.func) or "").startswith(LAYERS) for c in made):
             return False
-        within = self.values.depends(call.args[:1], _FAR_INPUT)
-        return any(isinstance(n, ast.Call) and self.names.of(n.func) in INPUTS for n in within)
+        return bool(call.args) and is_symbolic(self.module, call.args[0])
 
     def _under_tape(self, call: ast.Call) -> bool:
         return any(

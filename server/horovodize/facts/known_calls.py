@@ -36,7 +36,6 @@ COMPUTES = {
     "tensorflow.keras.losses.Loss",
 }
 LAYERS = "tensorflow.keras.layers."
-INPUTS = ("tensorflow.keras.Input", "tensorflow.keras.layers.Input")
 LOSSES = "tensorflow.keras.losses."  # the catalogue does not have each of these classes
 SETTINGS = (
     "config",

@@ -35,8 +35,69 @@ def of_repeated(
             (own[0] * count, *own[1:]) if along and own and own[0] is not None and count is not None else None
         )
     if last in _OF_A_LIST and argument(call, "axis", 1) is None:
+        filled = _filled(module, first, constant) if last not in _JOINED else None
+        if filled is not None:
+            return (filled, None)
         return _listed(module.values.origins(first), of, constant, joined=last in _JOINED)
     return None
+
+
+def _filled(module: Module, listed: ast.expr, constant: Callable[[ast.expr], int | None]) -> int | None:
+    """How many items a list gets that begins empty, and that each turn of one loop puts one into: `for row in sample(memory,
+    32): states.append(row)`. At most so many, where no more may be there to be sampled."""
+    bound = module.scopes.reaching(listed) if isinstance(listed, ast.Name) else []
+    syntax, name = module.syntax, listed.id if isinstance(listed, ast.Name) else ""
+    if len(bound) != 1 or not _is_empty_list(bound[0].value):
+        return None
+    function = syntax.function(listed)
+    puts = [
+        c
+        for c in module.calls_called("append", "extend", "insert")
+        if isinstance(c.func, ast.Attribute)
+        and isinstance(c.func.value, ast.Name)
+        and c.func.value.id == name
+        and syntax.function(c) is function
+    ]
+    loops = syntax.loops(puts[0]) if len(puts) == 1 and module.names.last(puts[0].func) == "append" else ()
+    loop = loops[0] if loops else None
+    if not isinstance(loop, ast.For) or syntax.inside(bound[0].statement, loop):
+        return None
+    if list(syntax.loops(loop)) != list(syntax.loops(bound[0].statement)):
+        return None
+    if any(syntax.inside(test, loop) for test, _ in syntax.conditions(puts[0])):
+        return None
+    if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(loop)):
+        return None
+    return _number_of_turns(module, loop.iter, constant)
+
+
+def _number_of_turns(module: Module, e: ast.expr, constant: Callable[[ast.expr], int | None]) -> int | None:
+    made = [o.node for o in module.values.origins(e)]
+    call = made[0] if len(made) == 1 else None
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    name = module.names.of(call.func)
+    if name == "random.sample" and len(call.args) > 1:
+        return _most(module, call.args[1], constant)
+    if isinstance(call.func, ast.Name) and call.func.id == "range" and len(call.args) == 1:
+        return constant(call.args[0])
+    if isinstance(call.func, ast.Name) and call.func.id in ("enumerate", "list", "reversed"):
+        return _number_of_turns(module, call.args[0], constant)
+    return None
+
+
+def _most(module: Module, e: ast.expr, constant: Callable[[ast.expr], int | None]) -> int | None:
+    """The number that a size is, or at most is: `min(len(memory), 32)`."""
+    made = [o.node for o in module.values.origins(e)]
+    least = made[0] if len(made) == 1 else None
+    is_least = isinstance(least, ast.Call) and isinstance(least.func, ast.Name) and least.func.id == "min"
+    parts = least.args if is_least and isinstance(least, ast.Call) else [e]
+    known = [n for n in map(constant, parts) if n is not None]
+    return min(known) if known else None
+
+
+def _is_empty_list(e: ast.expr | None) -> bool:
+    return isinstance(e, ast.List) and not e.elts
 
 
 def _tiled(own: Shape | None, times: ast.expr, constant: Callable[[ast.expr], int | None]) -> Shape | None:

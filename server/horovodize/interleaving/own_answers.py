@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
@@ -191,7 +192,8 @@ class OwnAnswers:
     def is_drawn(self, e: ast.expr) -> bool:
         """Whether a value is made of what each rank draws, measures or is told for itself."""
         found = self.facts.uniform.of_values.reasons(e)
-        return any(isinstance(r, Varies) and r.kind in _OWN for r in found)
+        varies = [r for r in found if isinstance(r, Varies) and r.kind in _OWN]
+        return any(not self._is_told_to_unseen(r, found) for r in varies)
 
     def is_of_own_rows(self, e: ast.expr) -> bool:
         """Whether a value is surely made of what a rank takes by its number, or draws for itself."""
@@ -207,16 +209,15 @@ class OwnAnswers:
         return of_rank and not self.facts.horovod.depends_on(e, *AGREEING, limit=_BEHIND)
 
     def _of(self, e: ast.expr, reasons: Collection[object], counted: bool = False) -> Taken:
-        varies = [r for r in reasons if isinstance(r, Varies)]
+        varies = [r for r in reasons if isinstance(r, Varies) and not self._is_told_to_unseen(r, reasons)]
         if any(map(self._is_of_exchanged_metric, varies)):
             return Taken.UNSURE
         if any(r.kind in _OWN for r in varies):
             return Taken.OWN
         if any(map(self._is_own_file, varies)):
             return Taken.OWN
-        if any(
-            r.kind is Source.ROWS and r.where in self._own_logs() for r in varies
-        ) and not is_of_validation(e):
+        of_logs = any(r.kind is Source.ROWS and r.where in self._own_logs() for r in varies)
+        if of_logs and (self._validates_on_own_rows or not is_of_validation(e)):
             return Taken.OWN
         if counted and self._goes_through_own_folder(e):
             return Taken.OWN
@@ -227,6 +228,30 @@ class OwnAnswers:
         if reasons and not counted and self._losses.decide(e, [part for _, part in self._fetched_for(e)]):
             return Taken.OWN
         return Taken.UNSURE if self._asks(e) else Taken.ALIKE
+
+    def _is_told_to_unseen(self, reason: Varies, reasons: Collection[object]) -> bool:
+        """Whether what differs is told to a function that can't be seen, which may give what has nothing to do with it:
+        `log(rate, name=str(uuid4()))`."""
+        unseen = (r.where for r in reasons if isinstance(r, Unknown))
+        inside = self.facts.module.syntax.inside
+        return any(
+            isinstance(c, ast.Call) and c is not reason.where and inside(reason.where, c) for c in unseen
+        )
+
+    @cached_property
+    def _validates_on_own_rows(self) -> bool:
+        """Whether what each `fit` validates on is of the rows that a rank takes by its number: `validation_data`, or a part of
+        those that it trains on."""
+        fits = [f.call for f in self.facts.sites.fits if f.method != "train_on_batch"]
+        return bool(fits) and all(any(map(self.is_taken_by_rank, self._validated_on(fit))) for fit in fits)
+
+    def _validated_on(self, fit: ast.Call) -> list[ast.expr]:
+        given = argument(fit, "validation_data")
+        if given is None and argument(fit, "validation_split") is not None:
+            given = argument(fit, "x", 0)
+        if isinstance(given, (ast.Tuple, ast.List)):
+            return given.elts
+        return [given] if given is not None else []
 
     def _is_of_exchanged_metric(self, reason: Varies) -> bool:
         """Whether what differs is the result of a metric whose counts were exchanged:

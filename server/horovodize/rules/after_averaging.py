@@ -115,7 +115,8 @@ def _gradients_in(draft: Draft, given: ast.expr, depth: int = 4) -> ast.expr | N
 
 def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> Iterator[ast.Call]:
     """The random numbers that values are made of beside gradients: those of the loss are the rank's own."""
-    averaged = set(draft.values.depends(others))
+    others = list(others)
+    averaged = set(draft.values.depends([*others, *_unpacked_for(draft, others)]))
     found = {n for n in draft.values.depends(values) if n not in averaged}
     for e in values:
         reasons = draft.uniform.of_values.reasons(e)
@@ -126,6 +127,15 @@ def _draws(draft: Draft, values: list[ast.expr], others: Iterable[ast.expr]) -> 
             continue
         if drawn.draws(n):
             yield n
+
+
+def _unpacked_for(draft: Draft, gradients: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """What calls unpack for the functions that take gradients, so that it isn't seen which parameter gets what:
+    `gradients_of(*next(batches))`."""
+    for function in {draft.syntax.function(g) for g in gradients}:
+        for call in draft.values.callers(function) if function is not None else ():
+            yield from (a.value for a in call.args if isinstance(a, ast.Starred))
+            yield from (k.value for k in call.keywords if k.arg is None)
 
 
 def fresh_weights(draft: Draft, values: list[ast.expr]) -> Iterator[ast.Call]:

@@ -374,9 +374,24 @@ def _take_measured(draft: Draft, e: ast.expr) -> None:
     measured = [r for r in varying if r.kind is Source.ROWS]
     if all(is_kept_by_fit(draft, r) for r in measured) or any(r.kind is Source.GAME for r in varying):
         return
-    for part in varying_parts(draft, e, measured):
+    for part in (_selected(draft, p) for p in varying_parts(draft, e, measured)):
         if not agree_value(draft, part, draft.loop_rule, _WHAT, _WHY_STEPS):
             draft.refuse("HVD205", e, _STEPS.format(why=measured[0].why))
+
+
+def _selected(draft: Draft, number: ast.expr) -> ast.expr:
+    """Rows that are selected by what each rank has measured, where their number is asked for to go through them: `order` of
+    `range(0, len(order), 16)`. Of rank 0's number, a rank that has selected fewer would come to its end."""
+    match number:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as rows]):
+            read = ast.walk(draft.syntax.statement(number))
+            parts = (n.value for n in read if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load))
+            measured = any(
+                isinstance(r, Varies) and r.kind is Source.ROWS for r in draft.uniform.reasons(rows)
+            )
+            if measured and any(isinstance(p, ast.Name) and p.id == rows.id for p in parts):
+                return rows
+    return number
 
 
 def _counts_from_agreed(draft: Draft, e: ast.expr, reasons: Sequence[Varies]) -> bool:

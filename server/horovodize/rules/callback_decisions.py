@@ -168,7 +168,7 @@ def _is_measured(draft: Draft, n: ast.AST, normalised: bool) -> bool:
     """Whether something is the time, or what one rank measured of a batch, or, of a `normalised` model, what that says."""
     if isinstance(n, ast.Call):
         is_time = (draft.names.of(n.func) or "").startswith(_CLOCKS)
-        return is_time or (normalised and _asks_model(n))
+        return is_time or (normalised and asks_model(n))
     return _is_logs_of_a_batch(draft, n)
 
 
@@ -187,7 +187,7 @@ def _depends(draft: Draft, tests: list[ast.expr]) -> dict[ast.AST, None]:
     return found
 
 
-def _asks_model(call: ast.Call) -> bool:
+def asks_model(call: ast.Call) -> bool:
     """`self.model.predict(x)`, `self.model(x)`"""
     func = call.func
     return isinstance(func, ast.Attribute) and (func.attr in _ASKING or func.attr == "model")

@@ -29,8 +29,21 @@ def tell(draft: Draft, feed: ast.expr) -> None:
         draft.note("D1", found, SAID)
 
 
+def batches(draft: Draft, feed: ast.expr) -> int | None:
+    """How many batches one pass of a pipeline gives, where both numbers are constants."""
+    found = _numbers(draft, feed)
+    return max(1, found[1] // found[2]) if found is not None else None
+
+
 def _batched(draft: Draft, feed: ast.expr) -> ast.Call | None:
     """The step of a pipeline that makes batches of rows of which there are too few, each gone through once."""
+    found = _numbers(draft, feed)
+    return found[0] if found is not None and found[1] < found[2] * RANKS else None
+
+
+def _numbers(draft: Draft, feed: ast.expr) -> tuple[ast.Call, int, int] | None:
+    """(the step of a pipeline that makes batches, the number of rows, how many of them a batch has), each gone through once;
+    None where the numbers aren't seen."""
     constant, rows = feeding(draft).kinds.constant, None
     batched: ast.Call | None = None
     made_by = [e for e in feeding(draft).pipelines.trail(feed) if isinstance(e, ast.Call)]
@@ -55,8 +68,7 @@ def _batched(draft: Draft, feed: ast.expr) -> ast.Call | None:
             rows = rows or _rows(draft, step)
     size = argument(batched, "batch_size", 0) if batched is not None else None
     batch = constant(size) if size is not None else None
-    is_few = rows is not None and batch is not None and 0 < rows < batch * RANKS
-    return batched if is_few else None
+    return (batched, rows, batch) if batched is not None and rows and batch else None
 
 
 def _rows(draft: Draft, call: ast.Call) -> int | None:
@@ -66,4 +78,4 @@ def _rows(draft: Draft, call: ast.Call) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-__all__ = ["RANKS", "SAID", "tell"]
+__all__ = ["RANKS", "SAID", "batches", "tell"]

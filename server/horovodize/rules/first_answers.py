@@ -22,6 +22,7 @@ from horovodize.rules.target_networks import called_with_weights, losses_of
 from horovodize.rules.untrained_nets import is_loaded
 from horovodize.summary.call_paths import Frame
 from horovodize.summary.express_in_caller import lift
+from horovodize.summary.symbolic import is_symbolic
 from horovodize.summary.syntax import argument, position
 
 _WHAT = "Ask a model with rank 0's weights"
@@ -61,6 +62,10 @@ def agree(draft: Draft, rule: str) -> None:
 
 def _agree(draft: Draft, rule: str, model: ast.expr, call: ast.Call) -> None:
     statement = draft.syntax.statement(call)
+    if _is_called_elsewhere(draft, call):
+        if draft.once("asked from elsewhere", call):
+            draft.ask(rule, call, _WHAT, _WHY, _OWN)
+        return
     for place in (*reversed(draft.syntax.loops(call)), statement):
         if _can_stand_before(draft, model, place):
             if draft.once(f"broadcast {ast.unparse(model)}.variables", place):
@@ -70,6 +75,13 @@ def _agree(draft: Draft, rule: str, model: ast.expr, call: ast.Call) -> None:
             return
     if not agree_value(draft, call, rule, _WHAT, _WHY):
         draft.ask(rule, call, _WHAT, _WHY, _OWN)
+
+
+def _is_called_elsewhere(draft: Draft, call: ast.Call) -> bool:
+    """Whether another file calls the function around, whenever that wants to: an agent's `remember()`, with each move of a
+    game, of which ranks make different numbers."""
+    starts = (way[-1].function for way in draft.drive.ways(call))
+    return any(f is not None and not draft.facts.hooks.of(f) for f in starts)
 
 
 def _can_stand_before(draft: Draft, model: ast.expr, place: ast.stmt) -> bool:
@@ -91,6 +103,8 @@ def _is_asked_alike(draft: Draft, call: ast.Call, answers: set[ast.AST]) -> bool
     given, dropping = argument(call, "x", 0), argument(call, "training", 1)
     if given is None or isinstance(dropping, ast.Constant) and dropping.value:
         return False
+    if is_symbolic(draft.module, given):
+        return False  # it is put together with others
     return all(r.where in answers for r in draft.facts.uniform.reasons(given))
 
 

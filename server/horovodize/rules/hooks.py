@@ -22,6 +22,12 @@ _WHY = "Every rank initialises its own random weights, and only rank 0 restores 
 _WHY_WRITER = "It writes files or prints: rank 0 does, the others would write over it."
 _WHAT_TOGETHER = "End the training on all ranks together"
 _WHY_TOGETHER = "A rank that ends alone leaves the others waiting for its gradients: all end together."
+_ALONE = "this may end the training of one rank while the others wait for it"
+_IN_ONE_TEST = "decide it in one `if` at the end of the method, without `else` and `return`"
+_COUNT_RUNS = (
+    "the graph's step that a run gives may be that before or after it, another one on each rank: count the runs in the hook "
+    "(`self.runs += 1`), and go by that"
+)
 _MEASURED_ALONE = (
     "this hook ends the training by what each rank has measured for itself: one would stop and the others wait for it; "
     "leave it out, or give a number of steps"
@@ -150,12 +156,8 @@ def stop_together(draft: Draft, rule: str) -> bool:
                     rule, outer.test, _WHAT_TOGETHER, _WHY_TOGETHER, edits, doubt_of(draft, outer.test)
                 )
         else:
-            draft.refuse(
-                "HVD006",
-                call,
-                "this may end the training of one rank while the others wait for it; "
-                "decide it in one `if` at the end of the method, without `else` and `return`",
-            )
+            told = any(_is_told(draft, test) for test, _ in own) and len(own) > 1
+            draft.refuse("HVD006", call, f"{_ALONE}; {_COUNT_RUNS if told else _IN_ONE_TEST}")
     return found
 
 
@@ -166,9 +168,13 @@ def _is_hook(draft: Draft, owner: ast.ClassDef) -> bool:
 def _may_differ(draft: Draft, test: ast.expr) -> bool:
     """Whether ranks may decide a test in a hook differently; also by the graph's step, which a run may give before or after it
     has counted that run."""
+    return _is_told(draft, test) or bool(differing(draft, test))
+
+
+def _is_told(draft: Draft, test: ast.expr) -> bool:
+    """Whether a test goes by what a run gives: `values.results`."""
     made_of = draft.values.depends([test], 400)
-    told = any(isinstance(n, ast.Attribute) and n.attr == "results" for n in made_of)
-    return told or bool(differing(draft, test))
+    return any(isinstance(n, ast.Attribute) and n.attr == "results" for n in made_of)
 
 
 def _is_come_to(draft: Draft, test: ast.If) -> bool:

@@ -42,6 +42,7 @@ from horovodize.rules import (
     callback_metrics,
     callback_state,
     chosen_callbacks,
+    counting_metrics,
     drawn_weights,
     first_answers,
     inherited_decisions,
@@ -118,6 +119,7 @@ def apply(draft: Draft) -> None:
             statistics.after_fit(draft, fit)
     broadcast_untrained(draft)
     averaged_numbers.apply(draft)
+    counting_metrics.tell(draft)
     callback_decisions.apply(draft)
     inherited_decisions.ask(draft)
     callback_metrics.apply(draft)

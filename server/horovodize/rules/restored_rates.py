@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from horovodize.facts.kept import RESTORING
 from horovodize.rules import restoring, strong
+from horovodize.rules.decisions import Scheduled
 from horovodize.rules.draft import Draft
 from horovodize.rules.guards import from_root
 from horovodize.rules.number_settings import Setting
@@ -25,6 +26,10 @@ from horovodize.summary.syntax import CALLABLES, argument, is_main_guard
 SAID = (
     "the rate of this optimizer is kept here, multiplied by the number of ranks: go on with as many ranks as the run had that "
     "saved the checkpoint, or set the rate once it is restored"
+)
+SCHEDULE_SAID = (
+    "the schedule of the run that saved this model comes with it, its rates and steps scaled for as many ranks: go on with "
+    "as many, or compile the model with a new optimizer"
 )
 _AGREE = "Go on with rank 0's rate on all ranks"
 _WHY_AGREE = "Ranks on other hosts may have no checkpoint, or an older one: with rates of their own their weights would part."
@@ -44,6 +49,7 @@ def agree_before_fits(draft: Draft) -> None:
     """`model.optimizer.learning_rate = …` before a `fit` whose model may come from a file with its optimizer."""
     reading = draft.facts.kept.restored or draft.sites.method_calls("load_weights")
     for fit in draft.sites.fits if reading or draft.module.calls_called("load_model") else ():
+        _tell_of_schedule(draft, fit)
         reads = [r for r in _reads(draft, fit) if restoring.may_come_before(draft, r, fit.call)]
         if draft.in_sessions:
             # Keras of TensorFlow 1 loads weights alone, and sends all variables of its session
@@ -65,17 +71,34 @@ def agree_before_fits(draft: Draft) -> None:
             draft.change("G6", fit.call, _AGREE, _WHY_AGREE, [draft.before(statement, [line])])
 
 
+def _tell_of_schedule(draft: Draft, fit: Fit) -> None:
+    """Says that a whole model that is read has the schedule of the run that saved it."""
+    if strong.scaling(draft, fit.call) is not Scaling.WEAK or not draft.having(Scheduled):
+        return
+    trained = _compiled_with(draft, fit)
+    scheduled = any(t.call is not None and not _has_number(draft, t) for t in trained)
+    for read in draft.module.calls_called("load_model") if scheduled else ():
+        if read in draft.values.calls(fit.model) and draft.once("kept schedule", read):
+            draft.note("C5", read, SCHEDULE_SAID)
+
+
+def _compiled_with(draft: Draft, fit: Fit) -> list[Trained]:
+    """The optimizers that the model of a `fit` is compiled with."""
+    written, made = ast.unparse(fit.model), set(draft.values.calls(fit.model))
+    compiled = [
+        s
+        for s in draft.sites.compiles
+        if ast.unparse(s.model) == written or made.intersection(draft.values.calls(s.model))
+    ]
+    return [t for t in trained_optimizers(draft) if any(t.used_at in s.optimizers for s in compiled)]
+
+
 def _reads(draft: Draft, fit: Fit) -> Iterator[ast.Call]:
     """What may read the optimizer of a model from files before it is fitted: a checkpoint that holds the model, the whole
     model, weights that TensorFlow saves with it (in files of HDF5 they are alone)."""
     values, kept = draft.values, draft.facts.kept
     written, made = ast.unparse(fit.model), set(values.calls(fit.model))
-    compiled = [
-        s
-        for s in draft.sites.compiles
-        if ast.unparse(s.model) == written or made.intersection(values.calls(s.model))
-    ]
-    trained = [t for t in trained_optimizers(draft) if any(t.used_at in s.optimizers for s in compiled)]
+    trained = _compiled_with(draft, fit)
     if not trained or not all(_has_number(draft, t) for t in trained):
         return
     if any(e for e in kept.all if e in kept.restored or made.intersection(values.calls(e)) & kept.restored):

@@ -122,8 +122,11 @@ def _called(draft: Draft, schedule: ast.expr) -> list[Function]:
 
 
 def _calling(draft: Draft, schedule: ast.expr) -> tuple[str, str]:
-    """What comes before and after an expression to call it and scale the result."""
-    if isinstance(schedule, (ast.Name, ast.Attribute, ast.Call)):
+    """What comes before and after an expression to call it and scale the result. An object that is made there is made once: it
+    may count the epochs."""
+    if isinstance(schedule, ast.Call):
+        return "lambda *given, schedule=", f": schedule(*given) * {draft.growth}"
+    if isinstance(schedule, (ast.Name, ast.Attribute)):
         return "lambda *given: ", f"(*given) * {draft.growth}"
     return "lambda *given: (", f")(*given) * {draft.growth}"
 

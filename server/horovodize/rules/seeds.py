@@ -23,7 +23,7 @@ After          order = hvd.broadcast_object(np.random.permutation(len(x)))
 Leaves alone   Seeds of programs whose data is divided, of loops that are not, and of batches that are dealt out.
                Noise of the shape of the rows. Lists of files that are sorted.
 Asks           Whether ranks are seeded differently, where a seed decides something in the loop as well, or the loop starts
-               again and again.
+               again and again. Orders of rows by what a model with batch-norm statistics says of them.
 Source         Beyond the seed (horovod#223, 1252).
 """
 
@@ -41,6 +41,7 @@ from horovodize.rules import (
     hashed_text,
     listed_files,
     made_rows,
+    measured_orders,
     seeds_apart,
     shuffle_order,
     strong,
@@ -70,6 +71,7 @@ def apply(draft: Draft) -> None:
     graph_noise.apply(draft)
     drawing_sequences.apply(draft)
     shuffle_order.apply(draft)
+    measured_orders.apply(draft)
     made_rows.apply(draft)
     shuffle_order.seed_tensors(draft)
     listed_files.keep_order(draft)

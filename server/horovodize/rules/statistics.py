@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.exits import exits
-from horovodize.rules import keras_session, layer_state
+from horovodize.rules import few_updates, keras_session, layer_state
 from horovodize.rules.draft import CORE, KERAS, LINE, Draft
 from horovodize.rules.subclass_parts import guarded
 from horovodize.summary.site_kinds import Fit
@@ -45,13 +45,16 @@ def may_have_statistics(draft: Draft) -> bool:
 
 
 def _is_saved_here(draft: Draft, load: ast.Call) -> bool:
-    """Whether the file that a model comes from is one that this script saves a model in, which it has made then."""
-    saving = [
-        *draft.sites.method_calls("save"),
-        *(c for c in draft.syntax.calls if draft.names.last(c.func) == "ModelCheckpoint"),
-    ]
-    saved = {ast.unparse(c.args[0]) for c in saving if c.args}
-    return bool(load.args) and ast.unparse(load.args[0]) in saved
+    """Whether the file that a model comes from is one in which this script saves a model that it makes itself."""
+    kept = [c for c in draft.syntax.calls if draft.names.last(c.func) == "ModelCheckpoint"]
+    saving = draft.sites.method_calls("save")
+    saved = {ast.unparse(c.args[0]) for c in (*saving, *kept) if c.args}
+    if not load.args or ast.unparse(load.args[0]) not in saved:
+        return False
+    models = [fit.model for fit in draft.sites.fits]
+    models += [c.func.value for c in saving if isinstance(c.func, ast.Attribute)]
+    made = {c for model in models for c in draft.values.calls(model)}
+    return any(draft.names.last(c.func) != "load_model" for c in made)
 
 
 def _is_of_batch(draft: Draft, call: ast.Call) -> bool:
@@ -70,6 +73,7 @@ def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
     """Broadcasts the models' statistics after a loop that took steps."""
     if not may_have_statistics(draft) or not draft.can_insert(loop):
         return
+    few_updates.tell_of_loop(draft, loop)
     new = [model for model in dict.fromkeys(models) if draft.once(f"statistics of {model}", loop)]
     if new:
         first = draft.once("statistics", loop)
@@ -96,6 +100,8 @@ def _never_ends(loop: Loop) -> bool:
 def after_fit(draft: Draft, fit: Fit) -> None:
     """Broadcasts a model's statistics after its `fit`, where a statement can stand there."""
     statement = draft.syntax.statement(fit.call)
+    if may_have_statistics(draft):
+        few_updates.tell_of_fit(draft, fit)
     if may_have_statistics(draft) and _takes_statement(draft, fit) and draft.once("statistics", statement):
         lines = draft.lines_of(_sending(draft, draft.module.text(fit.model)), comment=_COMMENT)
         draft.change("K3", fit.call, _WHAT, _WHY, [draft.after(statement, lines)])

@@ -188,6 +188,7 @@ def _set_between_steps(draft: Draft) -> Iterator[Binding]:
     outside the loop of the steps, or in it after what reads it; not what each step sets first, as of its rows."""
     loops = training_loops(draft)
     innermost = {loop for u in draft.sites.updates for loop in loops_next_to(draft, u.call)}
+    innermost |= {loop for tape in draft.sites.tapes for loop in loops_next_to(draft, tape)} & loops
     for read in sorted(_read(draft), key=position) if loops and not draft.in_graph else ():
         for b in bindings(draft, read) if isinstance(read, ast.Name) else ():
             turns = turns_of(draft, b.statement)

@@ -159,6 +159,16 @@ class Effects:
         """Whether a call opens a file for reading: `open(path).read()`."""
         return self.opening.is_open(opening) and self.opening.written(opening) is None
 
+    def _is_copied(self, reading: ast.Call) -> bool:
+        """Whether what is read goes into a file that is opened for it: `open(path, "wb").write(f.read())`."""
+        written = self.module.syntax.parent[reading]
+        opened = (
+            written.func.value
+            if isinstance(written, ast.Call) and isinstance(written.func, ast.Attribute)
+            else None
+        )
+        return isinstance(opened, ast.Call) and self.opening.written(opened) is not None
+
     def _is_read_once(self, file: ast.expr) -> bool:
         """Whether a name is given one file, which is read in this place alone: `f = open(path)`, `f.read()`, `f.close()`."""
         scopes, syntax = self.module.scopes, self.module.syntax
@@ -211,7 +221,7 @@ class Effects:
             if func.attr in _CONSUMING:
                 if isinstance(func.value, ast.Call) and self._is_read_there(func.value):
                     return False  # nobody else reads on in it
-                if func.attr in _READING and self._is_read_once(func.value):
+                if func.attr in _READING and self._is_copied(call) and self._is_read_once(func.value):
                     return False
                 return name is None and (inside is None or not self._is_local(func, inside))
             return _UNKNOWN_TRAINING.search(func.attr) is not None and not (name or "").startswith(

@@ -265,7 +265,7 @@ class Kinds:
             return Kind.ARRAY
         if (
             name.startswith("tensorflow.")
-            and (name.startswith(_KERAS_ARRAYS) or not name.startswith(_TENSORFLOW_OBJECTS))
+            and (self._is_array_of_keras(call, name) or not name.startswith(_TENSORFLOW_OBJECTS))
             and ".data." not in name
         ):
             return Kind.ARRAY
@@ -277,6 +277,11 @@ class Kinds:
             is_array = of_numpy or last in _ARRAY_METHODS
             return Kind.ARRAY if is_array or self._is_changed_array(call.func, depth) else Kind.UNKNOWN
         return Kind.UNKNOWN
+
+    def _is_array_of_keras(self, call: ast.Call, name: str) -> bool:
+        """Whether Keras 3 computes an array: not in a method, as of a model, which computes with what it is given."""
+        in_method = self.syntax.method_class(self.syntax.function(call)) is not None
+        return name.startswith(_KERAS_ARRAYS) and not in_method
 
     def _is_changed_array(self, method: ast.Attribute, depth: int) -> bool:
         """Whether a method makes another array of an array that is seen: `rows.astype("float32").round()`."""

@@ -41,6 +41,5 @@ callbacks = [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.
 model.optimizer.learning_rate = hvd.broadcast_object(float(model.optimizer.learning_rate))
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x[share], y[share], epochs=int(os.environ.get('EPOCHS', 1)), callbacks=callbacks, verbose=1 if hvd.rank() == 0 else 0)
-hvd.broadcast_variables(model.non_trainable_variables, root_rank=0)  # rank 0's batch-norm statistics, not averaged
 if hvd.rank() == 0:
     model.save(PATH)

@@ -53,8 +53,13 @@ def _drawn_once(context: Context, read: ast.Name | ast.Attribute) -> ast.Call | 
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _FORMS:
         value = value.func.value
     draws = context.facts.uniform.draws
-    once = isinstance(value, ast.Call) and draws.draws(value) and not context.syntax.loops(value)
+    once = isinstance(value, ast.Call) and draws.draws(value) and not _is_in_turns(context, value)
     return value if isinstance(value, ast.Call) and once else None
+
+
+def _is_in_turns(context: Context, draw: ast.Call) -> bool:
+    """Whether a loop draws again with each of its turns, also by a function: where a game begins, `env.reset()`."""
+    return any(frame.loops for way in context.drive.ways(draw) for frame in way)
 
 
 def _is_number(context: Context, draw: ast.Call) -> bool:

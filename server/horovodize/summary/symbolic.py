@@ -1,0 +1,46 @@
+"""What stands for the values of a Keras model that is being put together: no number is computed by it yet.
+
+inputs = keras.Input((6,))
+model = keras.Model(inputs, head(body(inputs)))
+"""
+
+from __future__ import annotations
+
+import ast
+
+from horovodize.summary.module import Module
+from horovodize.summary.syntax import arguments
+
+INPUTS = ("tensorflow.keras.Input", "tensorflow.keras.layers.Input")
+_OF_MODELS = ("input", "inputs", "output", "outputs")
+_DEPTH = 40
+
+
+def is_symbolic(module: Module, e: ast.expr) -> bool:
+    """Whether an expression is a `keras.Input`, or what layers, models and operations make of one."""
+    seen, todo = set[ast.AST](), [e]
+    while todo and len(seen) < _DEPTH * _DEPTH:
+        e = todo.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        match e:
+            case ast.Call() if module.names.of(e.func) in INPUTS:
+                return True
+            case ast.Call():
+                todo += arguments(e)
+                todo += [o.node for o in module.values.origins(e) if isinstance(o.node, ast.expr)]
+            case ast.Attribute(attr=attr) if attr in _OF_MODELS:
+                return True
+            case ast.Name() | ast.Attribute():
+                todo += [o.node for o in module.values.origins(e) if isinstance(o.node, ast.expr)]
+            case ast.Subscript(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
+                todo.append(value)
+            case ast.BinOp(left=left, right=right):
+                todo += [left, right]
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                todo += parts
+    return False
+
+
+__all__ = ["INPUTS", "is_symbolic"]
