@@ -116,3 +116,119 @@ def test_what_an_unseen_function_is_told_may_not_be_what_it_gives(rate: str, dri
 )
 def test_pylab_is_pyplot(after: str, written: bool) -> None:
     assert ("HVD314" in found(after=after)) is written
+
+
+GAN = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+tf.config.set_visible_devices([], "GPU")
+opt = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size()))
+d = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+g = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(4,))])
+d.compile(opt, "mse")
+z = tf.keras.layers.Input((4,))
+gan = tf.keras.models.Model(z, d(g(z)))
+gan.compile(opt, "mse")
+for model in ({sent}):
+    for v in model.variables:
+        v.assign({value})
+for step in range(100):
+    x = np.random.rand(8, 4)
+    gan.train_on_batch(x, np.ones((8, 1)))
+    d.train_on_batch(x, np.ones((8, 1)))
+"""
+
+
+def test_weights_that_a_loop_over_networks_sends_are_sent() -> None:
+    assert "HVD306" not in codes(GAN.format(sent="g, d", value="hvd.broadcast(v, 0)"))
+
+
+PARTS = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+tf.config.set_visible_devices([], "GPU")
+np.random.seed(1 + hvd.rank())
+encoder = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(4,))])
+decoder = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+opt = tf.keras.optimizers.SGD(0.01 * hvd.size())
+hvd.broadcast_variables({sent}, root_rank=0)
+for step in range(1000 // hvd.size()):
+    x = np.random.rand(16, 4)
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_mean(decoder(encoder(x)) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    for model in (encoder, decoder):
+        w = model.trainable_variables
+        opt.apply_gradients(zip(tape.gradient(loss, w), w))
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "whole"), [("encoder.variables", False), ("encoder.variables + decoder.variables", True)]
+)
+def test_of_models_that_a_loop_trains_each_is_sent(sent: str, whole: bool) -> None:
+    assert ("HVD306" not in codes(PARTS.format(sent=sent))) is whole
+
+
+@pytest.mark.parametrize(
+    ("frozen", "drifts"),
+    [
+        ("random.choice(model.layers).trainable = False", True),
+        ("for layer in random.sample(model.layers, 1):\n    layer.trainable = False", True),
+        ("model.layers[np.random.randint(3)].trainable = False", True),
+        ("layer = random.choice(model.layers)\nlayer.trainable = False", True),
+        ("model.layers[hvd.broadcast_object(np.random.randint(3))].trainable = False", False),
+        ("for layer in model.layers[:1]:\n    layer.trainable = False", False),
+        ("random.seed(3)\nrandom.choice(model.layers).trainable = False", False),
+    ],
+)
+def test_layers_that_each_rank_draws_to_be_frozen(frozen: str, drifts: bool) -> None:
+    program = STEPS.replace("rate = {rate}", f"{frozen}\nrate = {{rate}}")
+    text = program.format(
+        rate="0.01 * hvd.size()",
+        game="    pass\n",
+        begin="pass",
+        loss="model(tf.random.normal((8, 1)))",
+        after="",
+    )
+    assert ("HVD333" in codes(text)) is drifts
+
+
+ASKED = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+tf.config.set_visible_devices([], "GPU")
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+for v in model.variables:
+    v.assign(hvd.broadcast(v, 0))
+for step in range(100):
+    x = {drawn}
+    loss = model.train_on_batch(x, np.ones((8, 1)))
+    if {test}:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "test", "waits"),
+    [
+        ("np.random.rand(8, 4)", "loss < 0.05", True),
+        ("np.random.rand(8, 4)", "float(hvd.allreduce(loss)) < 0.05", False),
+        ("np.ones((8, 4))", "loss < 0.05", False),
+    ],
+)
+def test_a_loss_of_rows_that_each_rank_draws_beside_the_same_targets(
+    drawn: str, test: str, waits: bool
+) -> None:
+    """The rows come first, and were passed over; the targets are the same on all ranks."""
+    assert ("HVD331" in codes(ASKED.format(drawn=drawn, test=test))) is waits

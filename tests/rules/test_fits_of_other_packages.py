@@ -37,3 +37,20 @@ def test_old_keras_is_still_distributed(made: str) -> None:
 def test_the_question_says_whose_class_it_is() -> None:
     plan = plan_of(f"{HEAD}import nets\nmodel = nets.Classifier(3)\nmodel.fit(x, y, epochs=20)\n")
     assert any("that the `fit` of this class of `nets` is Keras' own" in c.doubt for c in plan.to_confirm)
+
+
+@pytest.mark.parametrize(
+    ("given", "foreign"),
+    [
+        ("model, rows, held, epochs=25, batch_size=1", True),  # Keras' third is the size of batches
+        ("x, y, epochs=25, batch_size=1", False),
+        ("*data, epochs=25, batch_size=1", False),
+    ],
+)
+def test_what_is_given_twice_is_not_keras_own(given: str, foreign: bool) -> None:
+    """A trainer's `fit(model, rows, held)` was edited as Keras': rows of a model were divided."""
+    source = f"{TF}import nets\ntrainer = nets.Trainer()\ntrainer.fit({given})\n"
+    if foreign:
+        refused(source, "HVD006", "so it is not Keras' own")
+    else:
+        assert "callbacks=callbacks" in plan_of(source).text

@@ -369,7 +369,8 @@ class OwnAnswers:
         """Whether what trains is given what the rank draws for itself."""
         if not isinstance(computed, ast.Call) or computed in self.facts.sites.graph.all_runs:
             return False
-        given = (*computed.args[1:], *(k.value for k in computed.keywords))
+        of_keras = self.facts.module.names.last(computed.func) in ("train_on_batch", "test_on_batch")
+        given = (*computed.args[not of_keras :], *(k.value for k in computed.keywords))
         return any(self.is_drawn(e) for e in given)
 
     def _is_fetched_of_own(self, e: ast.expr) -> bool:

@@ -144,10 +144,13 @@ def _called_by_loops(draft: Draft) -> list[ast.expr]:
 
 
 def _foreign_keyword(draft: Draft, fit: Fit) -> str | None:
-    """A keyword that no Keras has for this method; of another package's class, none but today's (`nb_epoch` of deepchem)."""
+    """A keyword that no Keras has for this method, or that gives again what stands at its place: `trainer.fit(model, data,
+    held, batch_size=1)`; of another package's class, none but today's (`nb_epoch` of deepchem)."""
     known = catalogue.method("tensorflow.keras.Model", fit.method)
     old = _OF_OLD_KERAS - _OF_KERAS_1 if _is_of_another_package(draft, fit) else _OF_OLD_KERAS
-    parameters = {*(known.parameters if known else ()), *old}
+    is_seen = known is not None and not any(isinstance(a, ast.Starred) for a in fit.call.args)
+    placed = known.parameters[: len(fit.call.args)] if known is not None and is_seen else ()
+    parameters = {*(known.parameters if known else ()), *old} - set(placed)
     return next((k.arg for k in fit.call.keywords if k.arg is not None and k.arg not in parameters), None)
 
 

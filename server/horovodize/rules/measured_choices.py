@@ -42,10 +42,17 @@ def take(draft: Draft, choice: ast.expr, why: str) -> bool:
 
 
 def frozen(draft: Draft) -> Iterator[ast.expr]:
-    """What says whether layers are trained: `layer.trainable = random.random() < 0.7`."""
+    """What says whether layers are trained, `layer.trainable = random.random() < 0.7`, and which of them:
+    `random.choice(model.layers).trainable = False`, also by a name."""
     for statement in draft.syntax.every(ast.Assign):
-        if any(isinstance(t, ast.Attribute) and t.attr == "trainable" for t in statement.targets):
+        set_ = [t.value for t in statement.targets if isinstance(t, ast.Attribute) and t.attr == "trainable"]
+        if set_:
             yield statement.value
+        for layer in (e for named in set_ for e in _made(draft, named)):
+            if isinstance(layer, ast.Subscript):
+                yield layer.slice
+            elif isinstance(layer, ast.Call):
+                yield layer
 
 
 def _made(draft: Draft, choice: ast.expr) -> Iterator[ast.expr]:

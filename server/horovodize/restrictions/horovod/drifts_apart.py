@@ -13,8 +13,9 @@ optimizers, and callbacks that stop or set rates, which are made with numbers th
 own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
 that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
 set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
-a model; on weights that ranks set to draws of their own, and on numbers or projections drawn once that losses are made with.
-As information, on what rows are scaled by, if that is the mean, or another number, of the rank's own part of them.
+a model, or that it draws to be frozen; on weights that ranks set to draws of their own, and on numbers or projections drawn
+once that losses are made with. As information, on what rows are scaled by, if that is the mean, or another number, of the
+rank's own part of them.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -218,6 +219,7 @@ from horovodize.facts.horovod_use import rates_of
 from horovodize.interleaving import OwnAnswers, Trouble, Verdict
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
+from horovodize.restrictions.horovod.frozen_layers import frozen_layers
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.own_constants import own_constants
 from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
@@ -269,6 +271,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _by_draws(context, answers)
         yield from _of_own_rows(context, answers)
         yield from _of_constants(context, answers)
+        yield from _of_frozen(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
@@ -306,6 +309,17 @@ def _of_constants(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
             context,
             draw,
             f"`{name}` is another on each rank, and so is what they train: let rank 0 draw it, and send it by "
+            "`hvd.broadcast_object`",
+        )
+
+
+def _of_frozen(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Layers that each rank draws to be trained or not."""
+    for target in frozen_layers(context, answers):
+        yield RESTRICTION.at(
+            context,
+            target,
+            "each rank trains other layers than the rest, as it draws which: let rank 0 draw, and send that by "
             "`hvd.broadcast_object`",
         )
 

@@ -242,6 +242,9 @@ def _is_weight_of_another(context: Context, e: ast.expr) -> bool:
         through = through.args[at]
     if not isinstance(through, ast.Attribute) or through.attr not in OF_MODEL:
         return False
+    named = context.scopes.reaching(through.value) if isinstance(through.value, ast.Name) else []
+    if any(b.kind == "item" for b in named):
+        return False  # one of several: `for model in (generator, critic):`
     trained = _trained(context)
     return bool(trained) and context.text(through.value) not in trained
 

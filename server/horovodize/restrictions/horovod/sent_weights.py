@@ -126,12 +126,20 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
     for update in context.sites.updates:
         for model in trained_models(context, update):
             made = made_by(context, model)
-            if len(made) != 1 or made[0] in sent | parts or context.text(model) in told:
+            if (len(made) != 1 and not _is_each_of(context, model)) or context.text(model) in told:
                 continue
-            behind = set(context.values.depends([*made], _LIMIT)) - _inside_functions(context, {made[0]})
-            if not sent & behind:
-                told.add(context.text(model))
-                yield update, model, sends[0]
+            for one in (c for c in made if c not in sent | parts):
+                behind = set(context.values.depends([one], _LIMIT)) - _inside_functions(context, {one})
+                if not sent & behind and context.text(model) not in told:
+                    told.add(context.text(model))
+                    yield update, model, sends[0]
+
+
+def _is_each_of(context: Context, model: ast.expr) -> bool:
+    """Whether a loop goes through models by a name: `for model in (encoder, decoder):`, each is trained."""
+    bound = context.scopes.reaching(model) if isinstance(model, ast.Name) else []
+    loop = bound[0].statement if len(bound) == 1 and bound[0].kind == "item" and not bound[0].path else None
+    return isinstance(loop, ast.For) and isinstance(loop.iter, (ast.Tuple, ast.List))
 
 
 def _inside_functions(context: Context, made: set[ast.Call]) -> set[ast.AST]:
