@@ -232,3 +232,46 @@ def test_a_loss_of_rows_that_each_rank_draws_beside_the_same_targets(
 ) -> None:
     """The rows come first, and were passed over; the targets are the same on all ranks."""
     assert ("HVD331" in codes(ASKED.format(drawn=drawn, test=test))) is waits
+
+
+UNBUILT = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+tf.config.set_visible_devices([], "GPU")
+np.random.seed(1 + hvd.rank())
+model = tf.keras.Sequential([tf.keras.layers.Dense(1{shape})])
+opt = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    w = model.trainable_variables
+    opt.apply_gradients(zip(tape.gradient(loss, w), w))
+
+
+{between}
+hvd.broadcast_variables(model.variables, root_rank=0)
+for i in range(1000 // hvd.size()):
+    step(np.random.rand(16, 4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "between", "late"),
+    [
+        ("", "", True),
+        (", input_shape=(4,)", "", False),
+        ("", "step(np.zeros((1, 4)))", False),
+        ("", "model.build((None, 4))", False),
+    ],
+)
+def test_a_function_that_stands_before_a_broadcast_makes_no_weights(
+    shape: str, between: str, late: bool
+) -> None:
+    assert ("HVD306" in codes(UNBUILT.format(shape=shape, between=between))) is late

@@ -12,8 +12,13 @@ _BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weig
 
 
 def is_used_between(context: Context, model: ast.Name, made: ast.stmt) -> bool:
-    """Whether something does anything with a model between where it is made and a place, so that it may be called there."""
-    places = (position(n) for n in context.module.loads.get(model.id))
+    """Whether something does anything with a model between where it is made and a place, so that it may be called there; also a
+    function that is run between, not one that only stands there."""
+    around = context.syntax.function(model)
+    frames = (f for n in context.module.loads.get(model.id) for way in context.drive.ways(n) for f in way)
+    places = (
+        position(f.node) for f in frames if f.function is around and isinstance(f.node, (ast.expr, ast.stmt))
+    )
     return any(position(made) < place < position(model) for place in places)
 
 
