@@ -127,3 +127,10 @@ def test_a_mode_that_is_not_seen_needs_one() -> None:
         "share="
         in plan_of(FIT.format(mode="sys.argv[1]").replace("import numpy", "import sys\nimport numpy")).text
     )
+
+
+@pytest.mark.parametrize("options", ["**options", "*options"])
+def test_a_call_that_unpacks_what_it_gives_may_train(options: str) -> None:
+    """Its mode isn't the default that a function has."""
+    source = FIT.format(mode='"train"').replace('make(["b"])', f'make(["b"], {options})')
+    assert "share=" in plan_of(f"options = read()\n{source}").text

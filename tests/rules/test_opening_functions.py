@@ -16,6 +16,10 @@ class Disk:
     def open(self, path, mode="r"):
         return open(path, mode)
 
+    @staticmethod
+    def begin(path, mode="r"):
+        return open(path, mode)
+
 
 def open_file(path, mode="r"):
     if os.name == "nt":
@@ -32,7 +36,7 @@ model.fit(x, scale * x.sum(1), epochs=2)
 """
 
 
-@pytest.mark.parametrize("opened", ["open_file", "Disk().open"])
+@pytest.mark.parametrize("opened", ["open_file", "Disk().open", "Disk.begin"])
 def test_what_is_read_through_it_is_read_by_all(opened: str) -> None:
     """The function opened the null device on the other ranks, for reading, too."""
     read = f"scale = json.load({opened}('config.json'))['scale']\n"

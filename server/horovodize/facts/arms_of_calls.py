@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from horovodize.summary.binding import Binding
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, arguments
+from horovodize.summary.syntax import FUNCTIONS, arguments, has_unpacking
 
 _NAMES = 4  # that a test's answer goes by, one made of another: `training = mode == "train"`
 _UNKNOWN = object()
@@ -99,10 +99,10 @@ class ArmsOfCalls:
                 return _UNKNOWN
 
     def given(self, parameter: Binding, call: ast.Call) -> list[ast.expr]:
-        """What a parameter gets by a call, or its default."""
+        """What a parameter gets by a call, or its default; nothing where that isn't seen."""
         passed, function = self.module.values.passed(parameter), parameter.statement
         given = [v for v in passed if v in arguments(call)]
-        if given or not isinstance(function, FUNCTIONS):
+        if given or has_unpacking(call) or not isinstance(function, FUNCTIONS):
             return given
         return [v for v in passed if v in (*function.args.defaults, *function.args.kw_defaults)]
 

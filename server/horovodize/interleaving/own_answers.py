@@ -26,6 +26,7 @@ from horovodize.interleaving.asked import (
 from horovodize.interleaving.counted import made_of_numbers, number_choices
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.interleaving.rows_alike import RowsAlike
+from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument
 
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME, Source.SIGNAL)
@@ -369,9 +370,16 @@ class OwnAnswers:
         """Whether what trains is given what the rank draws for itself."""
         if not isinstance(computed, ast.Call) or computed in self.facts.sites.graph.all_runs:
             return False
-        of_keras = self.facts.module.names.last(computed.func) in ("train_on_batch", "test_on_batch")
-        given = (*computed.args[not of_keras :], *(k.value for k in computed.keywords))
+        begin = 0 if self._is_given_rows_first(computed) else 1
+        given = (*computed.args[begin:], *(k.value for k in computed.keywords))
         return any(self.is_drawn(e) for e in given)
+
+    def _is_given_rows_first(self, computed: ast.Call) -> bool:
+        """Whether the first that a call is given are rows: of a model, `model(rows)`, and of Keras' own steps."""
+        if self.facts.module.names.last(computed.func) in ("train_on_batch", "test_on_batch"):
+            return True
+        made = self.facts.module.values.calls(computed.func)
+        return bool(made) and all(MODEL in self.facts.module.values.made_by(c) for c in made)
 
     def _is_fetched_of_own(self, e: ast.expr) -> bool:
         """Whether a value is made of what a session computes from the rows that it is fed, and these are one rank's. A counter

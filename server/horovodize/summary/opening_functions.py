@@ -69,7 +69,7 @@ def _read(
     path, mode = told.pop()
     if path not in names or mode not in names:
         return None
-    is_method = module.syntax.method_class(function) is not None
+    is_method = names[0] in ("self", "cls") and module.syntax.method_class(function) is not None
     at = {name: i - is_method for i, name in enumerate(names)}
     defaults = dict(zip(reversed(names), reversed(function.args.defaults), strict=False))
     return OpeningFunction(function, (path, at[path]), (mode, at[mode]), defaults.get(mode))

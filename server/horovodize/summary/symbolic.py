@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.summary.module import Module
+from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import arguments
 
 INPUTS = ("tensorflow.keras.Input", "tensorflow.keras.layers.Input")
@@ -30,7 +31,7 @@ def is_symbolic(module: Module, e: ast.expr) -> bool:
             case ast.Call():
                 todo += arguments(e)
                 todo += [o.node for o in module.values.origins(e) if isinstance(o.node, ast.expr)]
-            case ast.Attribute(attr=attr) if attr in _OF_MODELS:
+            case ast.Attribute(attr=attr, value=model) if attr in _OF_MODELS and _is_model(module, model):
                 return True
             case ast.Name() | ast.Attribute():
                 todo += [o.node for o in module.values.origins(e) if isinstance(o.node, ast.expr)]
@@ -41,6 +42,14 @@ def is_symbolic(module: Module, e: ast.expr) -> bool:
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 todo += parts
     return False
+
+
+def _is_model(module: Module, e: ast.expr) -> bool:
+    made = module.values.calls(e)
+    names = [module.names.of(c.func) or "" for c in made]
+    return any(MODEL in module.values.made_by(c) for c in made) or any(
+        ".applications." in name for name in names
+    )
 
 
 __all__ = ["INPUTS", "is_symbolic"]

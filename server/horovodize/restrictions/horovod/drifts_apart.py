@@ -221,6 +221,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.frozen_layers import frozen_layers
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
+from horovodize.restrictions.horovod.own_balances import own_balances
 from horovodize.restrictions.horovod.own_constants import own_constants
 from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
 from horovodize.restrictions.horovod.sets_of_texts import numbered
@@ -272,6 +273,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_own_rows(context, answers)
         yield from _of_constants(context, answers)
         yield from _of_frozen(context, answers)
+        yield from _of_balances(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
@@ -310,6 +312,17 @@ def _of_constants(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
             draw,
             f"`{name}` is another on each rank, and so is what they train: let rank 0 draw it, and send it by "
             "`hvd.broadcast_object`",
+        )
+
+
+def _of_balances(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Numbers that losses are made with, and that each rank moves on by its own rows."""
+    for statement, name in own_balances(context, answers):
+        yield RESTRICTION.at(
+            context,
+            statement,
+            f"each rank sets `{name}` by its own rows, and later losses are made with it: ranks train for other aims; take the "
+            "mean of what it is set by (`hvd.allreduce`)",
         )
 
 
