@@ -12,7 +12,7 @@ import tensorflow as tf
 import horovod.tensorflow as hvd
 
 hvd.init()
-model = tf.keras.Sequential([tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)])
+model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,)), tf.keras.layers.Dense(1)])
 optimizer = tf.keras.optimizers.Adam(0.01 * hvd.size())
 rows = tf.data.Dataset.from_tensor_slices(np.load("x.npy")).shard(hvd.size(), hvd.rank()).batch(8).take(99)
 
