@@ -70,7 +70,7 @@ def _is_in(context: Context, b: Binding, loops: set[ast.AST]) -> bool:
 
 
 def _goes_on(b: Binding, read: _Read) -> bool:
-    """Whether a number is moved on, rather than set anew: `balance += …`, `balance = 0.9 * balance + …`."""
+    """Whether a number is moved on, rather than set to another: `balance += …`, `balance = 0.9 * balance + …`."""
     if b.kind == "augment":
         return True
     named = (n for n in ast.walk(b.value) if isinstance(n, _Read)) if b.value is not None else ()
