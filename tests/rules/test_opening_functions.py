@@ -87,3 +87,15 @@ def test_what_is_written_and_read_through_it_is_waited_for(written: str) -> None
     wait = 'hvd.broadcast(0, root_rank=0, name="saved")\n'
     assert f'build(os.path.join(FOLDER, "{written}"))\n{wait}words = read(' in text
     assert '    if hvd.rank() == 0:\n        open_file(path, mode="w").write("a b c")\n' in text
+
+
+@pytest.mark.parametrize(
+    "used",
+    ["write_by = open_file\nwrite_by('a.txt', 'w').write('x')\n", "open_file(*read_options()).write('x')\n"],
+)
+def test_where_not_all_calls_are_seen_what_is_written_is_still_rank_0s(used: str) -> None:
+    """And what is read is read by all: a mode that a caller says may be either."""
+    calls = "open_file('b.txt', 'w').write('y')\nscale = json.load(open_file('config.json'))['scale']\n"
+    text = plan_of(HEAD + calls + TAIL + used).text
+    told = "path if hvd.rank() == 0 or set(mode).isdisjoint('wax+') else os.devnull"
+    assert text.replace('"', "'").count(told) == 2

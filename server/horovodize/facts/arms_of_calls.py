@@ -1,10 +1,11 @@
 """Which arms of a function run for one of its calls, where a decision goes by a constant that the calls give.
 
-def input_fn(mode, files):
-    if mode == "train":
-        return tf.data.TFRecordDataset(files).shuffle(1000)     # for `input_fn("train", …)` alone
-    return tf.data.TFRecordDataset(files)
-"""
+    def input_fn(mode, files):
+        if mode == "train":
+            return tf.data.TFRecordDataset(files).shuffle(1000)
+        return tf.data.TFRecordDataset(files)
+
+The first is for `input_fn("train", …)` alone."""
 
 from __future__ import annotations
 

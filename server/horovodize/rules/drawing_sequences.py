@@ -53,7 +53,7 @@ def calls(draft: Draft, sequence: ast.expr) -> list[ast.Call]:
     for method in _giving(draft, sequence):
         within = [n for n in ast.walk(method) if isinstance(n, ast.Call)]
         found += within if not looks_at_number(method) else _selecting(draft, method, within)
-    return _with_called(draft, found)
+    return with_called(draft, found)
 
 
 def _giving(draft: Draft, sequence: ast.expr) -> Iterator[Function]:
@@ -102,11 +102,13 @@ def _is_kept(draft: Draft, call: ast.Call) -> bool:
     return isinstance(statement, ast.Assign) and all(isinstance(t, ast.Attribute) for t in statement.targets)
 
 
-def _with_called(draft: Draft, found: list[ast.Call]) -> list[ast.Call]:
-    seen = set[ast.AST]()
+def with_called(draft: Draft, calls: list[ast.Call]) -> list[ast.Call]:
+    """Some calls, and all that they come to in functions of the program: a loop's step asks an object for rows, whose method
+    draws them."""
+    found, seen = list(calls), set[ast.AST]()
     for call in found:  # grows
         called = draft.values.callee(call)
-        if isinstance(called, FUNCTIONS) and called not in seen:
+        if called is not None and called not in seen:
             seen.add(called)
             found += [n for n in ast.walk(called) if isinstance(n, ast.Call)]
     return found
@@ -162,4 +164,4 @@ def _told(method: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, name: 
     return by_name.get(name) or defaults.get(name)
 
 
-__all__ = ["apply", "calls", "looks_at_number"]
+__all__ = ["apply", "calls", "looks_at_number", "with_called"]

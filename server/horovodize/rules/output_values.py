@@ -111,7 +111,10 @@ def redirect(draft: Draft, outputs: Outputs, guards: Guards, guarded: Guarded) -
                 draft.refuse("HVD006", call, f"every rank would write this file, and `{name}` can't be given another one; "
                              "open it in a `with` that only writes")  # fmt: skip
             else:
-                edits = [*guards.only_on_root(path, null), *_mode_of_device(draft, guards, call)]
+                edits = [
+                    *_to_device(draft, guards, outputs, call, path, null),
+                    *_mode_of_device(draft, guards, call),
+                ]
                 draft.change("C6", call, _WHAT, _WHY, edits)
         else:
             output = outputs.effects.output_calls.of(call)
@@ -175,6 +178,17 @@ def _no_op_writer(draft: Draft, guards: Guards, call: ast.Call) -> None:
         )
         return
     draft.change("C6", call, _SUMMARIES, _WHY, guards.only_on_root(call, noop))
+
+
+def _to_device(
+    draft: Draft, guards: Guards, outputs: Outputs, call: ast.Call, path: ast.expr, null: str
+) -> list[Edit]:
+    """`path if hvd.rank() == 0 else os.devnull`; of what is opened in a mode that a caller says, only to be written."""
+    mode = argument(call, "mode", 1)
+    if outputs.opening.mode(call) is not None or not isinstance(mode, (ast.Name, ast.Attribute)):
+        return guards.only_on_root(path, null)
+    reads = f"set({draft.module.text(mode)}).isdisjoint({draft.quoted('wax+')})"
+    return guards.only_on_root(path, null, f"{ON_ROOT} or {reads}")
 
 
 def _mode_of_device(draft: Draft, guards: Guards, call: ast.Call) -> Iterable[Edit]:

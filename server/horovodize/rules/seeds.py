@@ -126,7 +126,7 @@ def _report(draft: Draft, driver: Driver) -> None:
     inside = [n for s in driver.loop.body for n in ast.walk(s) if isinstance(n, ast.Call)]
     dealt = [n for n in inside if draws_for_all(draft, n)]
     drawing = [n for n in inside if not any(draft.syntax.inside(n, d) for d in dealt)]
-    drawing = _with_called(draft, drawing)
+    drawing = drawing_sequences.with_called(draft, drawing)
     for call in dict.fromkeys(drawing):
         key = draft.uniform.draws.key(call)
         if key is not None and not dealt and not seeds_apart.key_apart(draft, driver, call, key):
@@ -140,18 +140,6 @@ def _report(draft: Draft, driver: Driver) -> None:
             if seeds_apart.seed_apart(draft, driver, call):
                 continue
             _ask(draft, driver, call)
-
-
-def _with_called(draft: Draft, calls: list[ast.Call]) -> list[ast.Call]:
-    """Some calls, and all that they come to in functions of the program: a loop's step asks an object for rows, whose method
-    draws them."""
-    found, seen = list(calls), set[ast.AST]()
-    for call in found:  # grows
-        called = draft.values.callee(call)
-        if called is not None and called not in seen:
-            seen.add(called)
-            found += [n for n in ast.walk(called) if isinstance(n, ast.Call)]
-    return found
 
 
 def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:

@@ -1,8 +1,9 @@
 """Functions that open a file for their callers, in the mode that these say: each of their calls is an opening of its own.
 
-def open_file(path, mode="r"):
-    return open(path, mode, encoding="utf-8")
-"""
+    def open_file(path, mode="r"):
+        return open(path, mode, encoding="utf-8")
+
+Not where the function goes anywhere but into calls that are seen: who else calls it might write."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Function, argument
+from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,9 @@ def _read(
         return None
     if any(c not in gives for c in opened if module.syntax.function(c) is function):
         return None
-    told = {
-        tuple(e.id if isinstance(e, ast.Name) else "" for e in opened[c])
-        for c in gives
-        if isinstance(c, ast.Call)
-    }
+    if not _is_only_called(module, function):
+        return None
+    told = {tuple(_parameter(module, e) for e in opened[c]) for c in gives if isinstance(c, ast.Call)}
     named = [*function.args.posonlyargs, *function.args.args]
     names = [a.arg for a in named]
     if len(told) != 1:
@@ -73,6 +72,26 @@ def _read(
     at = {name: i - is_method for i, name in enumerate(names)}
     defaults = dict(zip(reversed(names), reversed(function.args.defaults), strict=False))
     return OpeningFunction(function, (path, at[path]), (mode, at[mode]), defaults.get(mode))
+
+
+def _parameter(module: Module, e: ast.expr | None) -> str:
+    """The parameter that an expression is; "" for anything else."""
+    bound = module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    return bound[0].name if [b.kind for b in bound] == ["parameter"] else ""
+
+
+def _is_only_called(module: Module, function: Function) -> bool:
+    """Whether all that a file does with a function, by its name, is to call it, with arguments that are seen."""
+    calls = module.values.callers(function)
+    called = {c.func for c in calls}
+    others = (n for n in module.loads.get(function.name) if n not in called)
+    return not any(map(has_unpacking, calls)) and all(_is_another(module, n) for n in others)
+
+
+def _is_another(module: Module, read: ast.expr) -> bool:
+    """Whether what bears a function's name is surely a library's, or Python's own: `gzip.open`, `open`."""
+    builtin = isinstance(read, ast.Name) and module.scopes.is_builtin(read)
+    return builtin or module.names.of(read) is not None
 
 
 __all__ = ["OpeningFunction", "opening_functions"]

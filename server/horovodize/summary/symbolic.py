@@ -1,8 +1,9 @@
 """What stands for the values of a Keras model that is being put together: no number is computed by it yet.
 
-inputs = keras.Input((6,))
-model = keras.Model(inputs, head(body(inputs)))
-"""
+    inputs = keras.Input((6,))
+    model = keras.Model(inputs, head(body(inputs)))
+
+Also what models that are there have, `base.output`."""
 
 from __future__ import annotations
 

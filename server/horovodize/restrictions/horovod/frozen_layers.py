@@ -9,9 +9,6 @@ from collections.abc import Iterator
 
 from horovodize.interleaving import OwnAnswers
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import COMPREHENSIONS
-
-_TRAINED = "trainable"
 
 
 def frozen_layers(context: Context, answers: OwnAnswers) -> Iterator[ast.expr]:
@@ -20,7 +17,7 @@ def frozen_layers(context: Context, answers: OwnAnswers) -> Iterator[ast.expr]:
         for target in statement.targets if isinstance(statement, ast.Assign) else ():
             if (
                 isinstance(target, ast.Attribute)
-                and target.attr == _TRAINED
+                and target.attr == "trainable"
                 and _is_drawn(context, answers, target.value)
             ):
                 yield target
@@ -34,9 +31,7 @@ def _is_drawn(context: Context, answers: OwnAnswers, layer: ast.expr) -> bool:
         return answers.is_drawn(layer)
     bound = context.scopes.reaching(layer) if isinstance(layer, ast.Name) else []
     made = [b.value for b in bound if b.kind in ("assign", "item") and b.value is not None]
-    drawing = [
-        e for e in made if isinstance(e, (ast.Call, ast.Subscript)) and not isinstance(e, COMPREHENSIONS)
-    ]
+    drawing = [e for e in made if isinstance(e, (ast.Call, ast.Subscript))]
     return bool(made) and len(drawing) == len(made) and all(_is_drawn(context, answers, e) for e in drawing)
 
 
