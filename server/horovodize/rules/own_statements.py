@@ -5,7 +5,9 @@ What it does   A comprehension, a generator that `sum`, `any` or `list` goes thr
                `assert` or `return` is taken before it; an arm of `a if test else b` becomes that of an `if` statement.
                Statements on one line are put on lines of their own where something has to stand between them. What a `fit`
                is given by `*data` and `**settings` is written out, where it is seen: `data[0], data[1]`,
-               `epochs=settings["epochs"]`; rows, steps and callbacks are changed where they are passed.
+               `epochs=settings["epochs"]`; rows, steps and callbacks are changed where they are passed. Numbers that one
+               assignment counts on (`step, rows = step + 1, rows + len(x)`) are counted one after the other, where one of
+               them has to count for all ranks.
 Why            Horovod's calls need a place after a step, and only the turns of a loop can be divided among the ranks.
 Before         losses = [train_step(batch) for batch in dataset]  # one epoch
 After          losses = []  # one epoch

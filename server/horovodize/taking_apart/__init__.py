@@ -19,6 +19,7 @@ from horovodize.summary.buried import Buried, Buries, Form
 from horovodize.summary.project import ProjectSummary
 from horovodize.taking_apart.back import Back
 from horovodize.taking_apart.passed import written_out
+from horovodize.taking_apart.together import one_after_the_other
 
 _MOST_ROUNDS = 24
 _NOTHING = ast.Constant(None)
@@ -50,8 +51,9 @@ def take_apart(summary: ModuleSummary, lines: Sequence[ast.stmt] = ()) -> TakenA
     if summary.module is None or summary.already is not None or not summary.loops:
         return None
     current, parted = summary, [Buried(Form.PARTED, s, _NOTHING, _NOTHING) for s in lines]
-    if passed := written_out(current):
-        current = _again(current, current.document.changed_by(passed))
+    for written in (written_out, one_after_the_other):
+        if changed := written(current):
+            current = _again(current, current.document.changed_by(changed))
     for _ in range(_MOST_ROUNDS):
         found = parted or Buries(current).all
         if not found:

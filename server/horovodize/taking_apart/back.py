@@ -11,11 +11,14 @@ from horovodize.plan import Change, Plan, Refusal, Unchanged
 from horovodize.source import Document, Edit, Move, Span
 from horovodize.source.edits import TOGETHER, apply
 from horovodize.summary import ModuleSummary
+from horovodize.taking_apart.together import is_together
 
 _WHAT = "Give training steps statements of their own"
 _WHY = "Horovod's calls need a place after a step, and its loop has to be divided among the ranks."
 _WRITTEN = "Write out what `*` and `**` pass"
 _WHY_WRITTEN = "Each rank gets its own rows and callbacks, which have to be told apart for it."
+_EACH = "Count each number by a statement of its own"
+_WHY_EACH = "They count different things, and each has to count those of all ranks."
 _RULE = "C8"
 
 
@@ -74,7 +77,8 @@ class Back:
 
     def _plan(self, plan: Plan) -> Plan:
         edits = plan.edits
-        regions = self._regions(e for c in plan.changes for e in c.edits)
+        hunks = self._needed(edits)
+        regions = self._regions(hunks, [e for c in plan.changes for e in c.edits])
         made = {
             region: Edit(
                 Span(self._start(region), self._offset(region.end)),
@@ -86,7 +90,7 @@ class Back:
         changes = [self._change(change, made) for change in plan.changes]
         apart = [
             Change(_RULE, *self._reason(h), self.span(Span(h.now.start, h.now.start)), (_of(h, made),))
-            for h in self._hunks
+            for h in hunks
         ]
         changes = sorted([*apart, *changes], key=lambda c: c.span)
         return Plan(
@@ -98,8 +102,20 @@ class Back:
             plan.beside,
         )
 
+    def _needed(self, edits: Sequence[Edit | Move]) -> list[_Hunk]:
+        """Without numbers that are counted on together, where no rule had to change how."""
+        return [
+            h for h in self._hunks if not self._is_together(h) or any(_meet(_reach(e), h.now) for e in edits)
+        ]
+
+    def _is_together(self, hunk: _Hunk) -> bool:
+        """Whether the lines were an assignment of several numbers."""
+        return is_together(self.before.text[hunk.then.start : hunk.then.end])
+
     def _reason(self, hunk: _Hunk) -> tuple[str, str]:
         """A statement that is taken apart has more lines, or others, than before; what is written out stays in its lines."""
+        if self._is_together(hunk):
+            return _EACH, _WHY_EACH
         then, now = (
             text[span.start : span.end].splitlines()
             for text, span in ((self.before.text, hunk.then), (self.now.text, hunk.now))
@@ -111,10 +127,10 @@ class Back:
         hunk = next((h for h in self._hunks if h.now.start == region.start), None)
         return hunk.then.start if hunk is not None else self._offset(region.start)
 
-    def _regions(self, edits: Iterable[Edit | Move]) -> list[Span]:
+    def _regions(self, hunks: Sequence[_Hunk], edits: Iterable[Edit | Move]) -> list[Span]:
         """The parts of the text that are edited as a whole: what was taken apart, and what edits reach from there."""
         touched = [_reach(e) for e in edits]
-        regions = [h.now for h in self._hunks]
+        regions = [h.now for h in hunks]
         while True:
             grown = _merged(
                 [

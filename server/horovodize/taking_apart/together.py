@@ -1,0 +1,100 @@
+"""Assignments that count several numbers on at once, one after the other: `step, rows = step + 1, rows + len(x)`.
+
+Rules ask of each number what it counts, and what counts it on is a statement that does only that. Only where it comes to the
+same: no part reads what an earlier one sets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from textwrap import dedent
+
+from horovodize.source import Edit
+from horovodize.source.nodes import walk
+from horovodize.summary import ModuleSummary
+from horovodize.summary.augmented import augmented
+from horovodize.summary.module import Module
+
+_PLAIN = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
+"""Functions that read nothing but what they are given."""
+
+
+def one_after_the_other(summary: ModuleSummary) -> list[Edit]:
+    """Edits that give each part of such an assignment a statement of its own."""
+    module = summary.module
+    assert module is not None
+    return [
+        Edit(module.span(statement), _apart(module, statement, parts))
+        for statement in module.syntax.every(ast.Assign)
+        if (parts := _parts(statement)) and _are_independent(parts)
+    ]
+
+
+def is_together(lines: str) -> bool:
+    """Whether some lines hold nothing but such assignments."""
+    try:
+        body = ast.parse(dedent(lines)).body
+    except SyntaxError:
+        return False
+    return bool(body) and all(isinstance(s, ast.Assign) and bool(_parts(s)) for s in body)
+
+
+def _parts(statement: ast.Assign) -> list[ast.Assign]:
+    """What an assignment of several values sets, each as one of its own, if one of them counts on."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(
+            targets
+        ) == len(values):
+            pairs = list(zip(targets, values, strict=True))
+        case _:
+            return []
+    if any(isinstance(e, ast.Starred) or not isinstance(t, (ast.Name, ast.Attribute)) for t, e in pairs):
+        return []
+    parts = [ast.Assign([target], value) for target, value in pairs]
+    return parts if any(augmented(part) is not None for part in parts) else []
+
+
+def _are_independent(parts: list[ast.Assign]) -> bool:
+    """Whether no part reads what an earlier one sets, nor calls what might."""
+    for i, part in enumerate(parts[1:], 1):
+        before = {ast.dump(_read(earlier.targets[0])) for earlier in parts[:i]}
+        if any(_may_read(n, before) for n in walk(part.value)):
+            return False
+    return True
+
+
+def _may_read(node: ast.AST, before: set[str]) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in _PLAIN:
+            return False
+        case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr():
+            return True
+        case ast.Name() | ast.Attribute():
+            return ast.dump(node) in before
+    return False
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """A target as an expression that reads it."""
+    match target:
+        case ast.Name(id=name):
+            return ast.Name(name, ast.Load())
+        case ast.Attribute(value=value, attr=attr):
+            return ast.Attribute(value, attr, ast.Load())
+    return target
+
+
+def _apart(module: Module, statement: ast.Assign, parts: list[ast.Assign]) -> str:
+    texts = list(_texts(module, parts))
+    document = module.document
+    line = document.lines.content(statement.lineno - 1)
+    alone = line[: len(line) - len(line.lstrip())] if document.starts_line(statement) else None
+    return "; ".join(texts) if alone is None else f"{document.newline}{alone}".join(texts)
+
+
+def _texts(module: Module, parts: list[ast.Assign]) -> Iterator[str]:
+    for part in parts:
+        value = module.text(part.value)
+        if "\n" in value or "\r" in value:
+            value = f"({value})"
+        yield f"{module.text(part.targets[0])} = {value}"
