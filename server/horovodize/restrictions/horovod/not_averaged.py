@@ -22,6 +22,9 @@ In a script of `horovod.torch` that shows all of itself, on the `step` of an opt
 nothing averages gradients by hand either; and on `clip_grad_norm_` before the `step` of a wrapped one: it clips while the
 gradients are still averaged.
 
+Also on an update whose tape is wrapped in some steps of a loop only, and on a plain optimizer that minimizes in a model's own
+`train_step`.
+
 ## Quick fix
 Wrap the optimizer where it is given, if that is an object, or the tape before its gradients are taken. None under Keras 3:
 import `horovod_keras3` as `hvd` (`pip install 'horovodize[runtime]'` has it), or distribute what it was before Horovod.
@@ -141,7 +144,64 @@ def optimizer_of(name, rate, distributed):
     return optimizer
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+def step(x, exchange):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape) if exchange else tape
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))  # HVD304
+
+for i, x in enumerate(batches):
+    step(x, i % 4 == 0)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+class Gan(tf.keras.Model):
+    def __init__(self, critic_optimizer):
+        super().__init__()
+        self.critic = tf.keras.layers.Dense(1)
+        self.critic_optimizer = critic_optimizer
+
+    def train_step(self, x):
+        loss = lambda: tf.reduce_mean(self.critic(x))
+        self.critic_optimizer.minimize(loss, self.critic.trainable_variables)  # HVD304
+        return {}
+
+hvd.init()
+gan = Gan(tf.keras.optimizers.Adam(0.001 * hvd.size()))
+gan.compile()
+gan.fit(batches, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+
+def step(x, exchange):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape) if exchange else tape
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+for x in batches:
+    step(x, hvd.size() > 1)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -247,6 +307,7 @@ from collections.abc import Iterator
 from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training, unused_wrappers
+from horovodize.restrictions.horovod.averaged_in_part import seldom_averaged
 from horovodize.restrictions.horovod.fitted_optimizers import (
     by_strategy,
     is_elsewhere,
@@ -261,7 +322,7 @@ from horovodize.restrictions.horovod.own_gradients import (
     averages_weights,
     wrap_tape,
 )
-from horovodize.restrictions.horovod.own_train_ops import minimizes, wrap
+from horovodize.restrictions.horovod.own_train_ops import minimizes, minimizes_apart, wrap
 from horovodize.restrictions.horovod.plain_optimizers import is_plain, wrappers_of
 from horovodize.restrictions.horovod.unseen_models import is_of_unseen_class, last_before
 from horovodize.restrictions.restriction import Restriction
@@ -334,7 +395,19 @@ def _fits(context: Context) -> Iterator[Violation]:
 def _updates(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     for update in context.sites.updates:
+        if update.method == "minimize":
+            yield from minimizes_apart(context, RESTRICTION, update)
         if update.method != "apply_gradients" or update.optimizer is None:
+            continue
+        test = seldom_averaged(context, update)
+        if test is not None and use.runs(update.call) and not averages_weights(context):
+            yield RESTRICTION.at(
+                context,
+                update.call,
+                "each rank applies gradients of its own here whenever the tape is not wrapped, and weights part: let "
+                "`hvd.DistributedGradientTape(tape)` average in every step",
+                related=[context.related(test, "decides whether it is wrapped")],
+            )
             continue
         if not are_own(context, update) and not averages_nothing(context, update):
             continue

@@ -192,7 +192,44 @@ for x, y in loader:
     optimizer.step()
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+nets = {"actor": tf.keras.Sequential([dense]), "critic": tf.keras.Sequential([other])}
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for i, x in enumerate(batches):
+    for key in nets:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(nets[key](x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        weights = nets[key].trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))  # HVD306
+    if i == 0:
+        hvd.broadcast_variables(nets["actor"].variables, root_rank=0)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+nets = {"actor": tf.keras.Sequential([dense]), "critic": tf.keras.Sequential([other])}
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for i, x in enumerate(batches):
+    for key in nets:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(nets[key](x) ** 2)
+        tape = hvd.DistributedGradientTape(tape)
+        weights = nets[key].trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+    if i == 0:
+        for net in nets.values():
+            hvd.broadcast_variables(net.variables, root_rank=0)
+```
+
 ```python
 import torch
 import horovod.torch as hvd

@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import TAPES
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import horovod, wrapped
 from horovodize.restrictions.horovod.own_gradients import (
     applies_plain,
+    averages_weights,
     may_be_handed_on,
 )
 from horovodize.restrictions.horovod.plain_optimizers import is_plain
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Violation
+from horovodize.summary.site_kinds import Update
+from horovodize.summary.syntax import argument
 
 
 def wrap(context: Context, optimizer: ast.expr, name: str | None) -> Fix | None:
@@ -38,6 +42,26 @@ def _applies(context: Context, restriction: Restriction, call: ast.Call) -> Iter
             f"each rank applies gradients of its own with this: {why}; take them from the `compute_gradients` of a "
             "`hvd.DistributedOptimizer`",
         )
+
+
+def minimizes_apart(context: Context, restriction: Restriction, update: Update) -> Iterator[Violation]:
+    """The same of an optimizer that minimizes eagerly, or in a model's own `train_step`."""
+    optimizer, call = update.optimizer, update.call
+    if optimizer is None or not is_plain(context, optimizer) or averages_weights(context):
+        return
+    tape = argument(call, "tape")
+    if tape is not None and context.facts.horovod.depends_on(tape, *TAPES):
+        return
+    if update.step_of is None and not context.facts.horovod.runs(call):
+        return
+    if context.facts.rank_tests.may_be_guarded(call):
+        return
+    yield restriction.at(
+        context,
+        call,
+        "each rank takes a step of its own with this: the optimizer averages nothing; wrap it in "
+        "`hvd.DistributedOptimizer(optimizer)`",
+    )
 
 
 def minimizes(context: Context, restriction: Restriction) -> Iterator[Violation]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.models_in_tables import is_each_of, made_for_each, of_table
 from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
@@ -136,7 +137,10 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
 
 
 def _is_each_of(context: Context, model: ast.expr) -> bool:
-    """Whether a loop goes through models by a name: `for model in (encoder, decoder):`, each is trained."""
+    """Whether a loop goes through models by a name: `for model in (encoder, decoder):`, each is trained; or those of a
+    dictionary."""
+    if is_each_of(context, model):
+        return True
     bound = context.scopes.reaching(model) if isinstance(model, ast.Name) else []
     loop = bound[0].statement if len(bound) == 1 and bound[0].kind == "item" and not bound[0].path else None
     return isinstance(loop, ast.For) and isinstance(loop.iter, (ast.Tuple, ast.List))
@@ -150,6 +154,8 @@ def _inside_functions(context: Context, made: set[ast.Call]) -> set[ast.AST]:
 
 def made_by(context: Context, model: ast.expr) -> list[ast.Call]:
     """The calls that make a model: of a name or a field that is bound once, to a call, that one, whatever it runs."""
+    if kept := of_table(context, model):
+        return kept
     bound = (
         context.scopes.reaching(model)
         if isinstance(model, ast.Name)
@@ -175,10 +181,12 @@ def made_by(context: Context, model: ast.expr) -> list[ast.Call]:
 def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | None]:
     """The models whose weights an expression is; None for what can't be told. An optimizer's variables are no model's."""
     match given:
-        case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODEL:
+        case ast.Attribute(value=(ast.Name() | ast.Attribute() | ast.Subscript()) as model, attr=attr) if (
+            attr in OF_MODEL
+        ):
             if context.facts.optimizers.arrivals(model) and is_optimizer(context, model):
                 return
-            yield model if len(made_by(context, model)) == 1 else None
+            yield model if len(made_by(context, model)) == 1 or of_table(context, model) else None
         case ast.Attribute(attr="non_trainable_variables" | "non_trainable_weights"):
             return  # no gradient changes these
         case ast.BinOp(op=ast.Add()):
@@ -194,7 +202,10 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | Non
                 elif not _is_variable(context, e):
                     yield None
         case ast.Call(
-            func=ast.Attribute(value=(ast.Name() | ast.Attribute()) as made, attr="variables"), args=[]
+            func=ast.Attribute(
+                value=(ast.Name() | ast.Attribute() | ast.Subscript()) as made, attr="variables"
+            ),
+            args=[],
         ) if is_optimizer(context, made):
             return
         case _:
@@ -217,26 +228,26 @@ def _is_variable(context: Context, e: ast.expr) -> bool:
 
 
 def is_optimizer(context: Context, e: ast.expr) -> bool:
-    made = context.values.calls(e)
+    made = context.values.calls(e) or made_for_each(context, e)
     return bool(made) and all(
         context.module.is_optimizer(c) or context.facts.horovod.is_call(c, "DistributedOptimizer")
         for c in made
     )
 
 
-def trained_model(context: Context, update: Update) -> ast.Name | ast.Attribute | None:
+def trained_model(context: Context, update: Update) -> ast.Name | ast.Attribute | ast.Subscript | None:
     """The model whose weights an update changes, and no other's: `zip(gradients, model.trainable_variables)`."""
     found = trained_models(context, update)
     return found[0] if len(found) == 1 else None
 
 
-def trained_models(context: Context, update: Update) -> list[ast.Name | ast.Attribute]:
+def trained_models(context: Context, update: Update) -> list[ast.Name | ast.Attribute | ast.Subscript]:
     """The models whose weights an update changes: also of `one.trainable_variables + other.trainable_variables`; none where
     something else is changed, too, that isn't seen."""
     pairs = argument(update.call, "grads_and_vars", 0)
     if not isinstance(pairs, ast.Call) or not context.is_builtin(pairs.func, "zip") or len(pairs.args) != 2:
         return []
-    todo, found = [pairs.args[1]], list[ast.Name | ast.Attribute]()
+    todo, found = [pairs.args[1]], list[ast.Name | ast.Attribute | ast.Subscript]()
     while todo:
         e = todo.pop(0)
         if isinstance(e, ast.Name):
@@ -247,7 +258,9 @@ def trained_models(context: Context, update: Update) -> list[ast.Name | ast.Attr
         match e:
             case ast.BinOp(op=ast.Add()):
                 todo += [e.left, e.right]
-            case ast.Attribute(value=(ast.Name() | ast.Attribute()) as model, attr=attr) if attr in OF_MODEL:
+            case ast.Attribute(
+                value=(ast.Name() | ast.Attribute() | ast.Subscript()) as model, attr=attr
+            ) if attr in OF_MODEL:
                 found.append(model)
             case ast.List() | ast.Tuple() if all(_is_variable(context, x) for x in e.elts):
                 pass
