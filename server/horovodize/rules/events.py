@@ -17,7 +17,8 @@ What it does   Where a counter of steps is compared (`step % 100 == 0`, `step ==
                ranks (`tokens += sum_over_ranks(n)` beside `if tokens >= next_save: next_save += 5000`). An event that makes
                something of its last value (`rate *= 0.9`, `length += 8`) comes exactly as often,
                `if step * hvd.size() % 100 < hvd.size():`. An event's number
-               (`save(f"{step // 100}")` under `if step % 100 == 0:`) is counted as it comes.
+               (`save(f"{step // 100}")` under `if step % 100 == 0:`) is counted as it comes. Of decisions that an iterator
+               gives, one with each step (`if next(due):`), each step takes those of all ranks' steps.
 Why            Each rank takes size() times fewer steps for the same rows: on 16 ranks "every 5,000 steps" would come after 16
                times as many rows, and never where a run has fewer steps than that.
 Before         for step, (x, y) in enumerate(dataset):
@@ -80,6 +81,7 @@ from horovodize.rules import (
     strides,
     sum_thresholds,
     tables_by_step,
+    taken_in_turn,
     thresholds,
     told_tests,
     uncounted,
@@ -145,6 +147,7 @@ def apply(draft: Draft) -> None:
     optimizer_settings.apply(draft)
     annealing.tell_other_calls(draft)
     sum_thresholds.apply(draft)
+    taken_in_turn.apply(draft)
     steps_taken_back.ask(draft)
     hidden_counts.ask(draft)
     counted_validations.ask(draft)

@@ -29,7 +29,7 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
         modulo.right
         if isinstance(modulo, ast.BinOp)
         else modulo.args[1]
-        if isinstance(modulo, ast.Call)
+        if isinstance(modulo, ast.Call) and len(modulo.args) > 1
         else None
     )
     known = draft.facts.feeding.kinds.constant(divisor) if divisor is not None else None
