@@ -14,6 +14,7 @@ from horovodize.facts.sources import (
     NOT_DRAWN,
     PREFIXES,
     SEED_ARGUMENTS,
+    SEED_GENERATOR,
     SEEDS,
     STATELESS,
     Source,
@@ -111,8 +112,14 @@ class Draws:
         for keyword in SEED_ARGUMENTS:
             given = argument(call, keyword)
             if given is not None and not says_none(given):
-                return isinstance(self.uniformity.of(given), Uniform)
+                return self._are_seeded(given) and isinstance(self.uniformity.of(given), Uniform)
         return self.is_seeded(name, call)
+
+    def _are_seeded(self, seed: ast.expr) -> bool:
+        """Whether the generators of seeds that a draw is given have one: Keras draws that of `SeedGenerator()` from Python's
+        stream. Also of a seed that is no generator."""
+        made = [c for c in self.module.values.calls(seed) if self.module.names.of(c.func) == SEED_GENERATOR]
+        return all(self.gives_seed(c) or self.is_seeded("random.", c) for c in made)
 
     def is_seeded(self, name: str, draw: ast.AST | None = None) -> bool:
         """Whether the program seeds, whatever way it takes, what the function of that name draws from: before `draw`."""

@@ -92,6 +92,7 @@ FUNCTIONS: Mapping[str, Source] = {
                           "sklearn.model_selection.train_test_split sklearn.datasets.make_ tensorflow.keras.backend.random_ "
                           "tensorflow.compat.v1.random_ tensorflow.keras.preprocessing.image.random_ "
                           "tensorflow.keras.preprocessing.sequence.skipgrams"),
+    **_all(Source.CHANCE, "rand randn randint randperm normal bernoulli multinomial", "torch."),
     **dict.fromkeys(ESTIMATORS, Source.CHANCE),
     **_all(Source.CHANCE, " ".join(f"{name} {module}.{name}" for module, name in _OF_WORDS.items()), "gensim.models."),
     **_all(Source.CHANCE, _GRAPHS, "networkx."),
@@ -133,6 +134,7 @@ SEEDS: Mapping[str, tuple[str, ...]] = {
     "numpy.random.seed": _OF_NUMPY,
     "random.seed": _OF_PYTHON,
     "tensorflow.random.set_seed": _OF_TENSORFLOW,
+    "torch.manual_seed": ("torch.",),
     "tensorflow.keras.utils.set_random_seed": (
         *_OF_NUMPY,
         *_OF_PYTHON,

@@ -42,6 +42,7 @@ from horovodize.rules import (
     listed_files,
     made_rows,
     measured_orders,
+    orders_of_tensors,
     seeds_apart,
     shuffle_order,
     strong,
@@ -74,6 +75,7 @@ def apply(draft: Draft) -> None:
     measured_orders.apply(draft)
     made_rows.apply(draft)
     shuffle_order.seed_tensors(draft)
+    orders_of_tensors.tell(draft)
     listed_files.keep_order(draft)
     hashed_text.apply(draft)
 

@@ -1,0 +1,73 @@
+"""Orders of rows that TensorFlow, Keras 3 or another library draws are the same on all ranks where a loop deals by them."""
+
+from __future__ import annotations
+
+import pytest
+
+from horovodize.distribute import distribute
+from horovodize.plan import Plan
+from horovodize.source import Document
+from horovodize.summary import summarize
+
+TEXT = """\
+import numpy as np, tensorflow as tf, keras, scipy.stats, torch
+
+x, y = np.ones((640, 4), "float32"), np.ones((640, 1), "float32")
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("adam", "mse")
+numbers, seeded = keras.random.SeedGenerator(), keras.random.SeedGenerator(0)
+for epoch in range(3):
+    order = {}
+    for i in range(0, 640, 16):
+        model.train_on_batch(x[order[i:i + 16]], y[order[i:i + 16]])
+"""
+
+
+def plan_of(order: str) -> Plan:
+    plan = distribute(summarize(Document(TEXT.format(order))))
+    assert isinstance(plan, Plan)
+    return plan
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "keras.random.shuffle(np.arange(640))",
+        "keras.random.shuffle(np.arange(640), seed=numbers)",
+        "keras.ops.convert_to_numpy(keras.random.shuffle(keras.ops.arange(640)))",
+        "keras.ops.argsort(keras.random.uniform((640,)))",
+        "tf.argsort(tf.random.uniform([640])).numpy()",
+        "tf.random.Generator.from_non_deterministic_state().uniform([640]).numpy().argsort()",
+        "scipy.stats.uniform.rvs(size=640).argsort()",
+        "torch.randperm(640)",
+    ],
+)
+def test_all_ranks_take_rank_0s(order: str) -> None:
+    assert f"    order = hvd.broadcast_object({order})\n" in plan_of(order).text
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "keras.random.shuffle(np.arange(640), seed=epoch)",
+        "keras.random.shuffle(np.arange(640), seed=seeded)",
+        "tf.argsort(tf.random.stateless_uniform([640], [1, epoch])).numpy()",
+        "np.arange(640)",
+    ],
+)
+def test_one_that_is_the_same_stays(order: str) -> None:
+    assert f"    order = {order}\n" in plan_of(order).text
+
+
+def test_a_seed_for_the_whole_program_is_one() -> None:
+    text = TEXT.replace("x, y", "tf.random.set_seed(7)\nx, y").format("tf.argsort(tf.random.uniform([640]))")
+    plan = distribute(summarize(Document(text)))
+    assert isinstance(plan, Plan)
+    assert "broadcast_object" not in plan.text
+
+
+def test_rows_of_a_batch_that_each_rank_draws_are_its_own() -> None:
+    text = TEXT.format("None").replace("order[i:i + 16]", "tf.argsort(tf.random.uniform([640]))[:16]")
+    plan = distribute(summarize(Document(text)))
+    assert isinstance(plan, Plan)
+    assert "broadcast_object" not in plan.text
