@@ -498,3 +498,22 @@ def test_the_epoch_that_a_callback_of_lambdas_is_told_is_that_of_all_ranks() -> 
     assert of(source) == Uniform()
     assert isinstance(of(source.replace("asked(epoch", "asked(logs['loss']")), Unknown | Varies)
     assert isinstance(of("register(lambda epoch, logs: asked(epoch + 1))"), Unknown)
+
+
+def test_a_place_that_the_way_to_it_leads_back_to_is_reached_as_what_else_is_on_the_way_says() -> None:
+    """What `pack` goes through may be the batches themselves, for all that is seen: that was followed without end."""
+    for condition, alike in (("True", True), ("random.random() < 0.5", False)):
+        uniform, e = asked(f"""
+            class Batches:
+                def __iter__(self):
+                    for r in range(9):
+                        yield self.pack([(r, r)])
+                    asked(1)
+                @staticmethod
+                def pack(o):
+                    return [a for a, _ in o]
+            if {condition}:
+                for x in Batches():
+                    print(x)
+        """)
+        assert uniform.reached_alike(e) is alike

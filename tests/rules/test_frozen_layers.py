@@ -55,3 +55,13 @@ def test_a_layer_that_is_named_is(frozen: str) -> None:
     text = plan_of(SOURCE.format(frozen=frozen)).text
     assert f"{frozen}\n" in text
     assert "alike" not in text
+
+
+def test_a_part_of_a_model_that_a_file_gives_is_sent_by_its_weights_alone() -> None:
+    frozen = (
+        "old = tf.keras.models.load_model('old.keras')\n"
+        "part = tf.keras.Model(old.inputs, old.get_layer('body').output)\n"
+        "part.trainable = False"
+    )
+    text = plan_of(SOURCE.format(frozen=frozen)).text
+    assert "part = tf.keras.Model(old.inputs, old.get_layer('body').output)\n" in text

@@ -257,7 +257,7 @@ class Calls:
                 step.ask(e, (ITEM,) if len(call.args) == 1 else ())
                 step.ask(e, (), True)
             for n in (
-                n for k in call.keywords for n in ast.walk(k.value)
+                n for k in call.keywords if k.arg == "key" for n in ast.walk(k.value)
             ):  # an order by a number drawn for each
                 if isinstance(n, ast.Call) and self.draws.is_drawn(self.names.of(n.func) or ""):
                     step.ask(n, (), False)

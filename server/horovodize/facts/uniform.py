@@ -70,6 +70,7 @@ class Uniformity:
         self._known: dict[Item, tuple[Varies | Unknown, ...]] = {}
         self._steps: dict[Item, Step] = {}
         self._reached: dict[ast.AST, Answer] = {}
+        self._asked, self._comes_back = list[ast.AST](), False  # which `reach` is finding out about
         self._where: Uniformity | None = None
 
     @property
@@ -182,10 +183,19 @@ class Uniformity:
 
     def reach(self, node: ast.AST) -> Answer:
         """Whether all ranks run a node equally often."""
-        if node not in self._reached:
-            found = [self._reach(frame) for way in self.drive.ways(node) for frame in way]
-            self._reached[node] = _gravest([f for f in found if not isinstance(f, Uniform)])
-        return self._reached[node]
+        if node in self._reached:
+            return self._reached[node]
+        if node in self._asked:  # what else is on the way says it
+            self._comes_back = True
+            return Uniform()
+        self._asked.append(node)
+        found = [self._reach(frame) for way in self.drive.ways(node) for frame in way]
+        answer = _gravest([f for f in found if not isinstance(f, Uniform)])
+        self._asked.pop()
+        if not self._asked or not self._comes_back:  # else it leans on one that isn't known yet
+            self._reached[node] = answer
+        self._comes_back &= bool(self._asked)
+        return answer
 
     def _reach(self, frame: Frame) -> Answer:
         """The same, from the start of the function around the node."""

@@ -24,6 +24,7 @@ from horovodize.interleaving.asked import (
     taken_of,
 )
 from horovodize.interleaving.counted import made_of_numbers, number_choices
+from horovodize.interleaving.handed_shares import is_handed_elsewhere
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.interleaving.rows_alike import RowsAlike
 from horovodize.summary.sites import MODEL
@@ -205,7 +206,8 @@ class OwnAnswers:
     def is_taken_by_rank(self, e: ast.expr) -> bool:
         """Whether a value is surely made of the rows that a rank takes by its number, and of nothing that ranks exchange."""
         of_rank = any(
-            isinstance(r, Varies) and self._divides(r) for r in self.facts.uniform.of_values.reasons(e)
+            isinstance(r, Varies) and self._divides(r) and not is_handed_elsewhere(self.facts, r.where, e)
+            for r in self.facts.uniform.of_values.reasons(e)
         )
         return of_rank and not self.facts.horovod.depends_on(e, *AGREEING, limit=_BEHIND)
 

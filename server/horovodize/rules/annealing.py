@@ -153,11 +153,15 @@ def _given_by_layers(draft: Draft) -> Iterator[ast.expr]:
 
 
 def _set(draft: Draft) -> Iterator[ast.expr]:
-    """What variables are set to with each step: `beta.assign(step / 1000)`, `K.set_value(self.weight, …)`."""
-    calls = [*draft.sites.method_calls("assign"), *draft.module.calls_of(number_settings.SET_VALUE)]
+    """What variables are set to, with each step or every few: `beta.assign(step / 1000)`, `K.set_value(self.weight, …)`,
+    `kernel.assign(kernel * (abs(kernel) > least(step)))`."""
+    calls = [
+        *draft.sites.method_calls("assign", "set_weights"),
+        *draft.module.calls_of(number_settings.SET_VALUE),
+    ]
     for call in calls if not draft.in_graph else ():
         value = call.args[-1] if call.args else argument(call, "value")
-        if value is not None and counted.is_by_step(draft, call):
+        if value is not None and draft.facts.occasions.counted_at(call) is not None:
             yield value
     for pair in set_together.pairs(draft) if not draft.in_graph else ():
         if counted.is_by_step(draft, pair):
@@ -345,13 +349,27 @@ def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
 def _is_computed_with(draft: Draft, read: ast.expr) -> bool:
     """Whether a function that is handed what is made of a count, `weight(step - warm_up)`, computes with that, and can't be
     seen to read a count of steps itself: it is told by the call."""
-    if _is_of_a_share(draft, read):
+    if _is_of_a_share(draft, read) or _chooses(draft, read):
         return False
     way = handed_numbers.reads_on_the_way(draft, read)
     if any(counted.of(draft, use) is not None or handed_numbers.is_adapted(draft, use) for use in way):
         return False
     uses = handed_numbers.uses(draft, read)
     return any(_is_in_formula(draft, use) or number_tables.is_looked_up(draft, use) for use in uses)
+
+
+def _chooses(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count only decides which of some things is taken: `first if step % 2 else second`, `both[step % 2]`."""
+    is_rest = False
+    for a in draft.syntax.ancestors(read):
+        is_rest |= isinstance(a, ast.BinOp) and isinstance(a.op, ast.Mod)
+        if isinstance(a, ast.IfExp) and draft.syntax.inside(read, a.test):
+            return True
+        if isinstance(a, ast.Subscript) and draft.syntax.inside(read, a.slice):
+            return is_rest
+        if isinstance(a, ast.stmt):
+            return False
+    return False
 
 
 def _is_of_a_share(draft: Draft, read: ast.expr) -> bool:

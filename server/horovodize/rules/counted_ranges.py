@@ -38,7 +38,7 @@ def counts_from(draft: Draft, e: ast.expr) -> ast.Call | None:
     """`range(1, n)`, from some number on, one by one."""
     if not isinstance(e, ast.Call) or len(e.args) != 2 or not counts_by_ones(draft, e):
         return None
-    return e if draft.names.last(e.func) in ("range", "trange", "xrange") else None
+    return e if draft.names.last(e.func) in ("range", "trange", "xrange", "arange") else None
 
 
 def divide_from(draft: Draft, driver: Driver, numbers: ast.Call, rule: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.rules import named_tests
 from horovodize.rules.dealing_calls import steps_of
@@ -18,6 +19,7 @@ from horovodize.summary.turn_picks import picked_by
 FEW = 16  # up to so many steps, a ratio between updates, or a look at the first of them
 _OF_LOSSES = 2000  # nodes that a loss is made of
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
+_HANDED = 3  # functions that hand a step what it is given
 _JUMPS = (ast.Continue, ast.Return)
 
 
@@ -209,14 +211,33 @@ def _fed_in(draft: Draft, arm: list[ast.stmt], updates: set[ast.AST]) -> set[str
         for t in s.targets
         if isinstance(t, ast.Name)
     }
-    steps = [
-        n
-        for s in arm
-        for n in ast.walk(s)
-        if isinstance(n, ast.Call) and (n in runs or n in updates or draft.drive.reaches(n, updates))
-    ]
-    given = [e for n in steps for e in (*n.args[n in runs :], *(k.value for k in n.keywords))]
-    return {own.get(text := ast.unparse(e), text) for e in given if not _only_tells(e)}
+    return {text for s in arm for text in _given_to_steps(draft, s, updates | runs, own, _HANDED)}
+
+
+def _given_to_steps(
+    draft: Draft, place: ast.AST, updates: set[ast.AST], known: dict[str, str], depth: int
+) -> Iterator[str]:
+    """What the steps in a place are given, as text: by a function that calls them, what that gives them.
+
+    known: what names stand for there"""
+    runs = {r.call for r in draft.sites.graph.trainings}
+    for n in ast.walk(place):
+        if not isinstance(n, ast.Call) or not (n in updates or draft.drive.reaches(n, updates)):
+            continue
+        given = [e for e in (*n.args[n in runs :], *(k.value for k in n.keywords)) if not _only_tells(e)]
+        texts = [known.get(text := ast.unparse(e), text) for e in given]
+        function = draft.values.callee(n)
+        inner = isinstance(function, FUNCTIONS) and all(
+            u is not n and draft.syntax.function(u) is not function for u in updates
+        )
+        if not inner or not depth or not isinstance(function, FUNCTIONS):
+            yield from texts
+            continue
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        names = names[draft.syntax.method_class(function) is not None :]
+        passed = dict(zip(names, (known.get(t := ast.unparse(e), t) for e in n.args), strict=False))
+        for s in function.body:
+            yield from _given_to_steps(draft, s, updates, passed, depth - 1)
 
 
 def _only_tells(given: ast.expr) -> bool:

@@ -51,8 +51,8 @@ def frozen(draft: Draft) -> Iterator[ast.expr]:
         for layer in (e for named in set_ for e in _made(draft, named)):
             if isinstance(layer, ast.Subscript):
                 yield layer.slice
-            elif isinstance(layer, ast.Call):
-                yield layer
+            elif isinstance(layer, ast.Call) and draft.uniform.draws.draws(layer):
+                yield layer  # no call that makes a model: its weights are sent, not itself
 
 
 def _made(draft: Draft, choice: ast.expr) -> Iterator[ast.expr]:

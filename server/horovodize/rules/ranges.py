@@ -53,6 +53,7 @@ _LAST = (
 )
 _COUNT_ALIKE = "Give every rank its own batches, and let all count the same turns"
 
+_RANGES = ("range", "xrange", "arange")  # the last of NumPy
 _FEW = 20  # of so few, what is left out is a share of the data that shows
 _LEFT_OUT = (
     "of these {}, ranks take equally many, and those that are left over are not seen: run on a number of ranks that divides "
@@ -74,7 +75,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         e = within
     elif not driver.indexed:
         e = _named(draft, e) or e
-    called = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "trange", "xrange")
+    called = isinstance(e, ast.Call) and draft.names.last(e.func) in (*_RANGES, "trange")
     if called and isinstance(e, ast.Call) and e.args and counts_a_share(draft, e.args[-1]):
         return
     traced, indexed = draft.drive.in_traced(driver.loop), driver.indexed and _selects(draft, driver, e)
@@ -230,7 +231,7 @@ def _deal_out(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
 
 def _tell_of_few(draft: Draft, e: ast.expr, rule: str) -> None:
     """Says of few numbers, `range(5)`, that those which ranks can't get equally many of are left out: a large share of them."""
-    ends = e.args[:2] if isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") else []
+    ends = e.args[:2] if isinstance(e, ast.Call) and draft.names.last(e.func) in _RANGES else []
     known = [feeding(draft).kinds.constant(end) for end in ends]
     count = (
         (known[-1] or 0) - ((known[0] or 0) if len(known) > 1 else 0) if known and None not in known else 0
@@ -245,7 +246,7 @@ def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
     if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Name) or e.keywords or not e.args:
         return ()
     of_library = (draft.names.of(e.func) or "").startswith(("tensorflow", "numpy"))
-    if draft.names.last(e.func) not in ("range", "xrange") or of_library:
+    if draft.names.last(e.func) not in _RANGES or of_library:
         return ()
     n = e.args[-1]
     first = e.args[0] if len(e.args) > 1 else None
@@ -319,15 +320,13 @@ def _counted(
     """`rounds(range(n))`, whose last number is that of the last turn alone, for `if i == n - 1:`. Where sums are divided by the
     number of turns so far, `total / (i + 1)`, `enumerate(shard(range(n)))`, whose last number is a rank's own."""
     span = draft.module.span(e)
-    named = isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) == 1
+    named = isinstance(e, ast.Call) and draft.names.last(e.func) in _RANGES and len(e.args) == 1
     tests = (draft.syntax.parent[n] for n in counting)
     if averaged and named and not any(isinstance(t, ast.Compare) for t in tests):
         return Edit.around(span, f"enumerate({draft.helper('shard')}(", "))")
     for divisor in averaged:
         draft.note(rule, divisor, _LAST)
-    one_by_one = (
-        isinstance(e, ast.Call) and draft.names.last(e.func) in ("range", "xrange") and len(e.args) < 3
-    )
+    one_by_one = isinstance(e, ast.Call) and draft.names.last(e.func) in _RANGES and len(e.args) < 3
     stop = e.args[-1] if isinstance(e, ast.Call) and one_by_one and e.args else None
     base, more = counted.shifted(stop) if stop is not None else (None, 0)
     known = draft.facts.feeding.kinds.constant(base) if base is not None else None
@@ -339,7 +338,7 @@ def _counted(
 def _last_of(draft: Draft, e: ast.expr) -> str:
     """The last of what a loop goes over, as text: `n - 1` of `range(n)`."""
     text = draft.module.text
-    if not isinstance(e, ast.Call) or draft.names.last(e.func) not in ("range", "xrange") or len(e.args) > 2:
+    if not isinstance(e, ast.Call) or draft.names.last(e.func) not in _RANGES or len(e.args) > 2:
         return f"{text(e)}[-1]" if not needs_parentheses(e) else f"({text(e)})[-1]"
     stop = e.args[-1]
     return f"({text(stop)}) - 1" if needs_parentheses(stop) else f"{text(stop)} - 1"

@@ -253,7 +253,7 @@ class Kinds:
             "TimeseriesGenerator",
         ) or SEQUENCE in self.values.made_by(call):
             return Kind.SEQUENCE
-        if last in {"range", "trange"}:
+        if last in {"range", "trange"} or self._counts_turns(call, name):
             return Kind.RANGE
         if (
             name.startswith(("numpy", "pandas", "sklearn", "scipy"))
@@ -277,6 +277,16 @@ class Kinds:
             is_array = of_numpy or last in _ARRAY_METHODS
             return Kind.ARRAY if is_array or self._is_changed_array(call.func, depth) else Kind.UNKNOWN
         return Kind.UNKNOWN
+
+    def _counts_turns(self, call: ast.Call, name: str) -> bool:
+        """Whether a loop goes through whole numbers that NumPy counts, `for step in np.arange(n):`, as through a range."""
+        loop = self.syntax.parent.get(call)
+        if name != "numpy.arange" or not isinstance(loop, ast.For) or loop.iter is not call:
+            return False
+        made = [o.node for e in call.args for o in self.values.origins(e)]
+        of_parts = (isinstance(n, ast.Constant) and isinstance(n.value, float) for n in made)
+        divided = (isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in made)
+        return not call.keywords and not any(of_parts) and not any(divided)
 
     def _is_array_of_keras(self, call: ast.Call, name: str) -> bool:
         """Whether Keras 3 computes an array: not in a method, as of a model, which computes with what it is given."""
