@@ -1,4 +1,4 @@
-"""What turns tell by their number: which of two networks a step trains, by helpers and arguments; and numbers that NumPy counts."""
+"""What turns tell by their number: which of two networks a step trains, by helpers and arguments; numbers of NumPy."""
 
 from __future__ import annotations
 

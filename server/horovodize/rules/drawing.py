@@ -212,11 +212,11 @@ def _is_unseen(draft: Draft, driver: Driver) -> bool:
 
 def _is_unread(draft: Draft, driver: Driver, batch: ast.AST) -> bool:
     """Whether a batch is given in a loop by a function of a module that isn't read, which is told nothing that is drawn
-    there; not by a graph's queue or iterator, of which other rules ask."""
+    there; not by a graph's queue or iterator, of which other rules ask, unless such a function has made that."""
     if not isinstance(batch, ast.Call) or not draft.syntax.inside(batch, driver.loop):
         return False
     if batch in draft.sites.graph.all_runs:
-        return False
+        return _fetches_unread(draft, batch)
     if draft.values.callee(batch) is not None or _is_known(draft, batch):
         return False
     if isinstance(batch.func, ast.Attribute) and shuffles_for_itself(draft, batch.func.value):
@@ -225,6 +225,15 @@ def _is_unread(draft: Draft, driver: Driver, batch: ast.AST) -> bool:
     calls = [n for n in told if isinstance(n, ast.Call) and draft.syntax.inside(n, driver.loop)]
     drawn = any(draws_itself(draft, call) for call in calls)
     return len(told) < _FAR and not drawn and not draft.was(batch, Shared)
+
+
+def _fetches_unread(draft: Draft, run: ast.Call) -> bool:
+    """Whether a session fetches, to feed it, what a function has made that isn't read: `x, y = reader.inputs(32)`."""
+    whole = draft.sites.graph.fetches(run)
+    parts = whole.elts if isinstance(whole, (ast.List, ast.Tuple)) else [whole]
+    made = [o.node for e in parts for o in draft.values.origins(e)]
+    calls = [n for n in made if isinstance(n, ast.Call) and draft.names.of(n.func) is not None]
+    return any(draft.values.callee(c) is None and not _is_known(draft, c) for c in calls)
 
 
 def _is_known(draft: Draft, call: ast.Call) -> bool:
