@@ -38,11 +38,24 @@ def are_chosen_in(draft: Draft, loop: Loop, expressions: Sequence[ast.expr]) -> 
             for reason in draft.facts.uniform.reasons(choice)
         ):
             return True
+        if any(_runs_in(draft, draw, loop) for draw in _draws_behind(draft, choice)):
+            return True  # by a seed
         if any(_moves_on(draft, n, loop) for n in draft.values.depends([choice], _FAR)):
             return True
         if isinstance(choice, ast.Compare) and any(_is_bound_in(draft, n, loop) for n in ast.walk(choice)):
             return True
     return False
+
+
+def draws_choosing(draft: Draft) -> set[ast.Call]:
+    """The draws that say which network a step trains: all ranks have to draw that alike."""
+    return {draw for choice in choices(draft) for draw in _draws_behind(draft, choice)}
+
+
+def _draws_behind(draft: Draft, choice: ast.expr) -> Iterator[ast.Call]:
+    for n in draft.values.depends([choice], _FAR):
+        if isinstance(n, ast.Call) and draft.uniform.draws.has_stream(n):
+            yield n
 
 
 def _runs_in(draft: Draft, n: ast.AST, loop: Loop) -> bool:
@@ -145,4 +158,4 @@ def _ordering(draft: Draft, iterable: ast.expr | None) -> Iterator[ast.Call]:
             yield call
 
 
-__all__ = ["are_chosen_in", "choices", "drawn_in_place"]
+__all__ = ["are_chosen_in", "choices", "drawn_in_place", "draws_choosing"]

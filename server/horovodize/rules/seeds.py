@@ -34,6 +34,7 @@ import ast
 from horovodize.facts.cursors import deals
 from horovodize.facts.sources import SEEDS
 from horovodize.rules import (
+    chosen_networks,
     drawing_sequences,
     fed_noise,
     graph_noise,
@@ -56,6 +57,10 @@ from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.random_generators import MAKERS
 
 _FAR = 2000  # nodes that what selects rows is made of
+_DECIDES = (
+    "with this seed every rank draws the same batches, and what decides about the steps, which has to be the same: draw the "
+    "batches by a generator of their own, and seed that with `hvd.rank()`"
+)
 _BESIDE = "with this seed every rank draws the same numbers, beside batches that differ"
 
 
@@ -133,18 +138,26 @@ def _report(draft: Draft, driver: Driver) -> None:
         key = draft.uniform.draws.key(call)
         if key is not None and not dealt and not seeds_apart.key_apart(draft, driver, call, key):
             _ask(draft, driver, call)
+    choosing = chosen_networks.draws_choosing(draft) if drawing else set[ast.Call]()
     for call in draft.module.calls_of(*SEEDS, *MAKERS):
-        if _seeds(draft, driver, call, drawing):
+        if _seeds(draft, driver, call, [c for c in drawing if c in choosing]):
+            if _seeds(draft, driver, call, [c for c in drawing if c not in choosing]):
+                _ask(draft, driver, call, decides=True)
+        elif _seeds(draft, driver, call, drawing):
             if dealt:
                 if not draft.was(call, Apart):
                     draft.note("D3", call, _BESIDE)
                 continue
             if seeds_apart.seed_apart(draft, driver, call):
                 continue
-            _ask(draft, driver, call)
+            by_it = [c for c in drawing if _seeds(draft, driver, call, [c])]
+            _ask(draft, driver, call, seeds_apart.decides(draft, driver.loop, by_it))
 
 
-def _ask(draft: Draft, driver: Driver, call: ast.Call) -> None:
+def _ask(draft: Draft, driver: Driver, call: ast.Call, decides: bool = False) -> None:
+    if decides:
+        draft.ask("D3", call, seeds_apart.WHAT, seeds_apart.WHY, _DECIDES)
+        return
     again = seeds_apart.outermost(draft, driver.loop) is None  # it would draw the same each time
     where = "once, before all training" if again else "just before that loop"
     draft.ask(

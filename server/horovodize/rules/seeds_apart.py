@@ -45,7 +45,7 @@ def key_apart(draft: Draft, driver: Driver, call: ast.Call, key: ast.expr) -> bo
     """Makes the ranks draw differently by keys that change with the steps of a loop: `seed=(7, step)`; False where that can't
     be done here. What is drawn to decide something, all ranks draw alike."""
     number = _number_in(draft, key)
-    if draft.was(call, Decided) or _is_steady(draft, key) or _decide(draft, driver.loop, [call]):
+    if draft.was(call, Decided) or _is_steady(draft, key) or decides(draft, driver.loop, [call]):
         return True
     if number is None or number is key:
         return False
@@ -75,7 +75,7 @@ def set_apart(
     number = _number_in(draft, seed) if seed is not None else None
     if seed is None or where is None or number is None:
         return False
-    if any(is_order(draft, c) and not draft.was(c, Agreed) for c in drawing) or _decide(draft, loop, drawing):
+    if any(is_order(draft, c) and not draft.was(c, Agreed) for c in drawing) or decides(draft, loop, drawing):
         return False
     restored = restored_draws.is_restored(draft, call)
     if only_draws_for(draft, call, drawing) and draft.uniform.draws.gives_seed(call) and not restored:
@@ -99,11 +99,38 @@ def set_apart(
     again = f"{name} = {given}" if name else given
     if restored and (again := restored_draws.seeded_by_state(draft, call, name) or "") == "":
         return False
+    first = _first_drawing(draft, loop, drawing)
+    if first is None:
+        return False
     if not draft.decide(call, Apart("D3")):
         return True
     lines = [f"if {SIZE} > 1{where}:", f"    {again}"]
-    draft.change("D3", call, WHAT, why, [draft.before(loop, lines)])
+    draft.change("D3", call, WHAT, why, [draft.before(first, lines)])
     return True
+
+
+def _first_drawing(draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call]) -> ast.stmt | None:
+    """Where drawing for a loop begins: at the loop, or at a statement before it that calls a function which draws for it, too,
+    `x = sample()`, where that draws anew every few steps. None where something else is drawn between them."""
+    block = draft.syntax.block(loop)
+    inside: set[ast.AST] = {c for c in drawing if not draft.syntax.inside(c, loop)}
+    before = block[: block.index(loop)]
+    again = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    first = next(
+        (i for i, s in enumerate(before) if _sets(s, again) and inside and draft.drive.reaches(s, inside)),
+        None,
+    )
+    if first is None:
+        return loop
+    calls = (c for s in before[first:] for c in ast.walk(s) if isinstance(c, ast.Call))
+    others = any(draft.uniform.draws.has_stream(c) and c not in inside for c in calls)
+    return None if others else before[first]
+
+
+def _sets(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement sets one of these names."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(isinstance(n, ast.Name) and n.id in names for t in targets for n in ast.walk(t))
 
 
 def _seed_alone(call: ast.Call) -> ast.expr | None:
@@ -174,7 +201,7 @@ def seed_generator(draft: Draft, generator: Function) -> bool:
         return False
     if draft.syntax.loops(makers[0]) or any(is_order(draft, d) for d in draws):
         return False
-    if any(not draft.syntax.loops(d) for d in draws) or _decide(draft, generator, draws):
+    if any(not draft.syntax.loops(d) for d in draws) or decides(draft, generator, draws):
         return False
     number = _number_in(draft, seed)
     if number is not None and draft.decide(makers[0], Apart("D3")):
@@ -350,7 +377,7 @@ def _stands_before(draft: Draft, call: ast.Call, seed: ast.expr, loop: ast.stmt)
     return alone and (plain or named or option) and draft.can_insert(loop)
 
 
-def _decide(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
+def decides(draft: Draft, root: ast.AST, drawing: Collection[ast.Call]) -> bool:
     """Whether something in a loop is decided by what is drawn: ranks have to draw that alike."""
     tests = [n.test for n in ast.walk(root) if isinstance(n, (ast.If, ast.IfExp, ast.While))]
     counts = [n.iter for n in ast.walk(root) if isinstance(n, ast.For)]
@@ -380,6 +407,7 @@ def _uncounted(draft: Draft, test: ast.expr) -> list[ast.expr]:
 __all__ = [
     "WHAT",
     "WHY",
+    "decides",
     "example",
     "is_order",
     "is_zero",
