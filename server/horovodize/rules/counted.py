@@ -11,6 +11,7 @@ from horovodize.facts.variable_additions import unconverted
 from horovodize.rules import guarded, loop_exits, named_tests, picked_weights, quotients
 from horovodize.rules.asked_methods import asks_for_one
 from horovodize.rules.carried_numbers import ever_bound
+from horovodize.rules.dealing_calls import steps_of
 from horovodize.rules.decisions import Amount, Divided, Fewer, InRounds, OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import counts_a_share, feeding, is_touched, may_be_none
@@ -274,10 +275,27 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
         return False
     places = [f.node for way in draft.drive.ways(site) for f in way]
     under = [pair for place in places for pair in draft.syntax.conditions(place)]
+    if any(not _trains_in(draft, t, arm) and _skips(draft, t) for t, arm in under):
+        return False  # `if not finite: scale /= 2; continue`, and the step after it
     tests = [t.test for t, arm in under if arm == "body" or not _is_now_and_then(draft, t.test)]
     tests += [t.test for place in places for t in draft.facts.occasions.skipped_by(place, found[0])]
     own = ast.unparse(kept) if kept is not None else ""
     return all(_is_flag(draft, test, own) or _is_ratio(draft, test) for test in tests)
+
+
+def _trains_in(draft: Draft, decision: ast.If | ast.IfExp, arm: str) -> bool:
+    """Whether an arm of a test takes a step."""
+    sites = set[ast.AST](steps_of(draft))
+    places = decision.body if arm == "body" else decision.orelse
+    return any(draft.drive.reaches(s, sites) for s in (places if isinstance(places, list) else [places]))
+
+
+def _skips(draft: Draft, decision: ast.If | ast.IfExp) -> bool:
+    """Whether a test decides whether a turn takes its step at all, by no number of turns."""
+    by_turns = any(
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(decision.test)
+    ) or any(True for _ in draft.facts.counters.reads(decision.test))
+    return not by_turns and guarded.applies_gathered(draft, decision.test)
 
 
 def _is_now_and_then(draft: Draft, test: ast.expr) -> bool:
