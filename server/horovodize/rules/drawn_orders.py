@@ -14,6 +14,8 @@ from horovodize.summary.call_paths import Frame
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 
 _MADE_ORDERS = ("argsort",)
+_SORTS = ("sorted", "sort")
+_NEAR = 60  # nodes that what rows are sorted by is made of
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
@@ -27,10 +29,28 @@ def draws_order(draft: Draft, call: ast.Call) -> bool:
         return name == "random.sample" or (
             draft.uniform.draws.maker(call) is not None and len(call.args) == 2
         )
+    if _is_sorted_by(draft, call):
+        return True
     around = draft.syntax.parent[call]
     if isinstance(around, ast.Attribute):  # `np.random.rand(n).argsort()`
         return around.attr in _MADE_ORDERS
     return isinstance(around, ast.Call) and draft.names.last(around.func) in _MADE_ORDERS
+
+
+def _is_sorted_by(draft: Draft, call: ast.Call) -> bool:
+    """Whether rows are sorted by numbers that are drawn for each: `keys = [random.random() for _ in rows]`, then
+    `sorted(rows, key=keys.__getitem__)`; `sorted((random.random(), row) for row in rows)`."""
+    function = draft.syntax.function(call)
+    for sorting in draft.syntax.calls:
+        if draft.names.last(sorting.func) not in _SORTS or draft.syntax.function(sorting) is not function:
+            continue
+        by = [argument(sorting, "key"), *sorting.args[:1]]
+        if isinstance(sorting.func, ast.Attribute):
+            by.append(sorting.func.value)
+        parts = [e for e in by if e is not None]
+        if any(draft.syntax.inside(call, e) for e in parts) or call in draft.values.depends(parts, _NEAR):
+            return True
+    return False
 
 
 def is_of_one_call(draft: Draft, call: ast.Call) -> bool:
@@ -77,6 +97,14 @@ def _is_given_out(draft: Draft, way: tuple[Frame, ...]) -> bool:
 
 def _is_taken_apart(draft: Draft, drawn: ast.AST) -> bool:
     statement = draft.syntax.statement(drawn)
+    if isinstance(statement, ast.Expr) and (sorted_ := _sorted_in_place(statement)) is not None:
+        function = draft.syntax.function(statement)
+        after = (n for n in walk(function or draft.module.tree) if getattr(n, "lineno", 0) > statement.lineno)
+        return any(
+            (isinstance(n, ast.YieldFrom) and _reads(n, {sorted_}))
+            or (isinstance(n, LOOPS) and _takes(n, {sorted_}))
+            for n in after
+        )
     if not isinstance(statement, ast.Assign):
         return isinstance(statement, (ast.For, ast.AsyncFor)) and draft.syntax.inside(drawn, statement.iter)
     function = draft.syntax.function(statement)
@@ -98,6 +126,14 @@ def _is_taken_apart(draft: Draft, drawn: ast.AST) -> bool:
     return any(
         _takes(loop, kept) for loop in loops if not yields or any(isinstance(n, _YIELDS) for n in walk(loop))
     )
+
+
+def _sorted_in_place(statement: ast.Expr) -> str | None:
+    """`rows` of `rows.sort(key=…)`"""
+    match statement.value:
+        case ast.Call(func=ast.Attribute(value=(ast.Name() | ast.Attribute()) as rows, attr="sort")):
+            return ast.unparse(rows)
+    return None
 
 
 def _is_kept_by_object(draft: Draft, statement: ast.Assign) -> bool:

@@ -6,6 +6,7 @@ of them draw that order alike, as they do what is shuffled."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.rules.draft import Draft
 from horovodize.source.nodes import walk
@@ -24,7 +25,7 @@ def takes_from_one(draft: Draft, drawn: ast.Call) -> bool:
     statement = draft.syntax.statement(drawn)
     named = statement.targets if isinstance(statement, ast.Assign) else []
     names = {t.id for t in named if isinstance(t, ast.Name)}
-    gathered = {_whole(c) for c in calls if _method(c) == "append"}
+    gathered = {_whole(c) for c in calls if _method(c) == "append"} | set(_lists_made(inside))
     taken = [(_whole(c), e) for c in calls if _method(c) == "pop" for e in c.args]
     taken += [
         (ast.unparse(n.value), n.slice)
@@ -35,6 +36,16 @@ def takes_from_one(draft: Draft, drawn: ast.Call) -> bool:
         whole in gathered and any(n is drawn or (isinstance(n, ast.Name) and n.id in names) for n in walk(e))
         for whole, e in taken
     )
+
+
+def _lists_made(inside: list[ast.AST]) -> Iterator[str]:
+    """The names of lists that a function makes for itself: `left = list(range(n))`."""
+    for s in inside:
+        match s:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="list"))):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.ListComp()):
+                yield name
 
 
 def _method(call: ast.Call) -> str:

@@ -77,7 +77,7 @@ def apply(draft: Draft) -> None:
             and not (feeds.is_drawn_by_all(call) and drawn_orders.is_of_one_call(draft, call))
         ):
             _draw_alike(draft, feeds, call)
-    for call in _drawing(draft, _PICKS) if shared else ():
+    for call in _drawing(draft, (*_PICKS, *_TESTED)) if shared else ():
         if (
             not feeds.is_drawn_elsewhere(call)
             and feeds.orders(call)
