@@ -26,6 +26,7 @@ _ASKING = (
     "evaluate_generator",
     "test_on_batch",
 )
+_MODELS = ("model", "metrics")
 _CLOCKS = ("time.", "datetime.", "timeit.")
 _ASSIGNS = ("assign", "assign_add", "assign_sub")
 _WHAT = "Decide on all ranks together"
@@ -168,7 +169,7 @@ def _is_measured(draft: Draft, n: ast.AST, normalised: bool) -> bool:
     """Whether something is the time, or what one rank measured of a batch, or, of a `normalised` model, what that says."""
     if isinstance(n, ast.Call):
         is_time = (draft.names.of(n.func) or "").startswith(_CLOCKS)
-        return is_time or (normalised and asks_model(n))
+        return is_time or (normalised and asks_model(n)) or _asks_metric(draft, n)
     return _is_logs_of_a_batch(draft, n)
 
 
@@ -191,6 +192,18 @@ def asks_model(call: ast.Call) -> bool:
     """`self.model.predict(x)`, `self.model(x)`"""
     func = call.func
     return isinstance(func, ast.Attribute) and (func.attr in _ASKING or func.attr == "model")
+
+
+def _asks_metric(draft: Draft, call: ast.Call) -> bool:
+    """`self.model.accuracy.result()`, `self.model.get_metrics_result()`: a rank's own, unlike what is in `logs`."""
+    func = call.func
+    if not isinstance(func, ast.Attribute) or call.args:
+        return False
+    if func.attr == "result":
+        made = (name for c in draft.values.calls(func.value) for name in draft.values.made_by(c))
+        of_model = any(isinstance(n, ast.Attribute) and n.attr in _MODELS for n in ast.walk(func.value))
+        return of_model or any("keras.metrics." in name for name in made)
+    return func.attr == "get_metrics_result"
 
 
 def _is_logs_of_a_batch(draft: Draft, n: ast.AST) -> bool:
