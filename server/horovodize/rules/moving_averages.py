@@ -4,9 +4,10 @@ What it does   `decay` becomes `decay ** hvd.size()`: of `tf.train.ExponentialMo
                the add-ons' `MovingAverage`, of an optimizer with `use_ema=True` (there `ema_overwrite_frequency` is divided,
                too), and where a program mixes weights itself: `copy.assign(decay * copy + (1 - decay) * weight)`, or the same
                as a difference, `shadow[name] -= (1 - decay) * (shadow[name] - weight)`, also in a callback; so are numbers that
-               losses are made with: `baseline = 0.9 * baseline + 0.1 * reward`, and by which a loop ends, where the mean over
-               all ranks decides (`if mean_over_ranks(mean) < 0.01: break`), or gradients are clipped. A decay that is computed
-               from the number of steps is told those of all ranks. What a step's own measure is added to, `k = k + 0.001 * (a - b)`, moves size() times
+               losses are made with: `baseline = 0.9 * baseline + 0.1 * reward`, by which a loop ends, where the mean over all
+               ranks decides (`if mean_over_ranks(mean) < 0.01: break`), or by which gradients are clipped. A decay that is
+               computed from the number of steps is told those of all ranks. What a step's own measure is added to,
+               `k = k + 0.001 * (a - b)`, moves size() times
                as far.
 Why            Each rank takes size() times fewer steps. One of them stands for size() steps of one process, after which
                `decay ** size()` of an old value is left.

@@ -23,7 +23,15 @@ def reads(draft: Draft, rate: ast.expr) -> list[ast.expr]:
     What functions are given comes before what they read of it."""
     if not draft.facts.counters.exist:
         return []
-    return list(places(draft, rate, lambda n: counted.of(draft, n) is not None))
+    found = places(draft, rate, lambda n: counted.of(draft, n) is not None)
+    return [n for n in found if not _counts_on(draft, n)]
+
+
+def _counts_on(draft: Draft, read: ast.expr) -> bool:
+    """Whether a count is read to count it on, `state["n"] + 1` of `state = {**state, "n": state["n"] + 1}`."""
+    counter = draft.facts.counters.of(read)
+    advances = counter.advances if counter is not None else ()
+    return any(draft.syntax.inside(read, advance) for advance in advances)
 
 
 def places(draft: Draft, rate: ast.expr, is_read: Callable[[ast.expr], bool]) -> Iterator[ast.expr]:

@@ -85,14 +85,17 @@ def set_apart(
     if draft.names.of(call.func) == SEED_GENERATOR:
         return False  # made again, it would be another one than the one that is drawn by
     made = (draft.names.of(call.func) or "") in MAKERS
+    if draft.syntax.inside(call, loop):  # a library's, again in each turn: before the loop it would be undone
+        if made or restored or _draws_after(draft, loop, drawing):
+            return False
+        if draft.decide(call, Apart("D3")):
+            draft.change("D3", seed, WHAT, why, _plus_rank(draft, number))
+        return True
     name = _name(draft, call, loop, drawing) if made else ""
     if (made and not name) or not _stands_before(draft, call, seed, loop):
         return False
-    if any(
-        draft.uniform.draws.draws(c) and position(c) > end(loop) and c not in drawing
-        for c in draft.syntax.calls
-    ):
-        return False  # what is drawn later would differ, too
+    if _draws_after(draft, loop, drawing):
+        return False
     text = draft.module.text(seed)
     text = f"({text})" if needs_parentheses(seed) else text
     given = f"{draft.module.text(call.func)}({_sum_with(text, RANK)})"
@@ -107,6 +110,12 @@ def set_apart(
     lines = [f"if {SIZE} > 1{where}:", f"    {again}"]
     draft.change("D3", call, WHAT, why, [draft.before(first, lines)])
     return True
+
+
+def _draws_after(draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call]) -> bool:
+    """Whether something else is drawn after a loop: that would differ, too."""
+    calls = (c for c in draft.syntax.calls if c not in drawing and position(c) > end(loop))
+    return any(draft.uniform.draws.draws(c) for c in calls)
 
 
 def _first_drawing(draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call]) -> ast.stmt | None:
