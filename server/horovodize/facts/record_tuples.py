@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from horovodize.facts.records import Replaced
@@ -14,13 +15,12 @@ def carried_on(module: Module, e: ast.AST) -> Replaced | None:
     """What a tuple makes of another one, of which one place is counted on; None of anything else."""
     if not isinstance(e, (ast.Tuple, ast.List)) or not isinstance(e.ctx, ast.Load):
         return None
-    if any(isinstance(part, ast.Starred) for part in e.elts):
-        return None
-    for i, part in enumerate(e.elts):
+    known = list(itertools.takewhile(lambda part: not isinstance(part, ast.Starred), e.elts))
+    for i, part in enumerate(known):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
             whole = whole_of(module, part.left, i)
             if whole is not None:
-                return Replaced(e, whole, {place(n): value for n, value in enumerate(e.elts)})
+                return Replaced(e, whole, {place(n): value for n, value in enumerate(known)})
     return None
 
 

@@ -153,8 +153,8 @@ SEED_ARGUMENTS = ("seed", "random_state")
 METHODS: Mapping[str, Source] = {
     **_all(Source.FILES, "exists is_file is_dir iterdir rglob stat"),
     **_all(Source.ROWS, "fit evaluate predict predict_on_batch predict_classes predict_proba train_on_batch test_on_batch "
-                        "fit_generator evaluate_generator predict_generator result get_metrics_result train_step test_step gradient "
-                        "next_batch"),
+                        "fit_generator evaluate_generator predict_generator result get_metrics_result train_step test_step "
+                        "gradient next_batch"),
     **_all(Source.CHANCE, "getrandbits randint randrange rvs"),
 }  # fmt: skip
 ATTRIBUTES: Mapping[str, Source] = {

@@ -21,6 +21,7 @@ from horovodize.rules import (
     counting_pipelines,
     counting_sequences,
     decays,
+    grown_bounds,
     handed_numbers,
     number_settings,
     number_tables,
@@ -68,6 +69,8 @@ def apply(draft: Draft) -> None:
                     continue
                 if draft.facts.drawn_rows.draws(call, [read]):
                     _tell_drawing(draft, read)
+        for read in grown_bounds.reads(draft, driver):
+            tell_all(draft, read, "G5")
     for value in (*_objectives(draft), *_applied(draft), *_set(draft), *_given_by_layers(draft)):
         tell(draft, value)
     for value in _set_by_sessions(draft):

@@ -279,13 +279,21 @@ def _count_all_steps(draft: Draft, call: Function, by_share: bool) -> None:
     if by_share and not any(told):
         draft.ask("C4", call, _COUNT, _WHY_STEPS, _COUNTED)
         return
+    either = (
+        n for n in reads if n not in own for b in draft.module.scopes.reaching(n) if b.kind == "parameter"
+    )
+    if not draft.can_insert(first) and any(True for _ in either):
+        draft.ask("C4", call, _COUNT, _WHY_STEPS, _COUNTED)
+        return
     if draft.can_insert(first):
         line = draft.before(first, [f"{step} = {step} * {SIZE}"])
         draft.change("C4", call, _COUNT, _WHY_STEPS, [line])
     for read in reads:
-        if draft.can_insert(first):
+        if (
+            draft.can_insert(first) or read not in own
+        ):  # `step = tf.cast(step, tf.float32)` is told where it is set
             draft.decide(read, OfAll("C4"))
-        else:  # a body on the line of its `def`
+        else:  # a body on the line of its `def`, or several statements on its first line
             draft.change("C4", read, _COUNT, _WHY_STEPS, counted.read_as_all(draft, read, "C4"))
 
 
