@@ -64,3 +64,41 @@ def test_a_loss_that_looks_through_a_network_without_pretrained_weights(
         "def own(y, p):\n    return tf.reduce_mean(tf.square(vgg(y) - vgg(p)))\nx = words\n"
     )
     assert said_of_untrained(HEAD + looks + TAIL.replace('"mse"', "own")) == said
+
+
+UNKNOWN = """\
+import argparse
+import numpy as np
+import tensorflow as tf
+
+args = argparse.Namespace(weights=None)
+base = tf.keras.applications.MobileNetV2(include_top=False, {weights}pooling="avg")
+head = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+x, y = np.load("x.npy"), np.load("y.npy")
+opt = tf.keras.optimizers.SGD(0.01)
+for a, b in tf.data.Dataset.from_tensor_slices((x, y)).batch(16):
+    encoded = base(a, training=False)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((head(encoded) - b) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, head.trainable_variables), head.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("weights", "sent"),
+    [
+        ("weights=None, ", True),
+        ("weights=args.weights, ", True),
+        ("weights='imagenet' if args.weights else None, ", True),
+        ("weights='imagenet', ", False),
+        ("", False),
+        ("weights=f'{args.folder}/base.h5', ", False),
+    ],
+)
+def test_weights_that_may_be_none_are_rank_0s(weights: str, sent: bool) -> None:
+    """Each rank had other features, and a head for those of all."""
+    plan = distribute(summarize(Document(UNKNOWN.format(weights=weights))))
+    assert isinstance(plan, Plan)
+    text = plan.text
+    assert ("base.variables" in text) is sent
+    assert "head.non_trainable_variables" not in text  # a stack of layers without statistics

@@ -12,9 +12,12 @@ from horovodize.facts.exits import exits
 from horovodize.rules import few_updates, keras_session, layer_state
 from horovodize.rules.draft import CORE, KERAS, LINE, Draft
 from horovodize.rules.subclass_parts import guarded
+from horovodize.source.nodes import walk
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import Loop, argument
 
+_STACKS = ("tensorflow.keras.Sequential", "tensorflow.keras.models.Sequential")
+_LAYERS = ("tensorflow.keras.layers.", "tensorflow.keras.Input")
 _COMMENT = "Horovod: rank 0's batch-norm statistics, not averaged."
 _BY_GIVEN = ("tensorflow.nn.batch_normalization", "tensorflow.compat.v1.nn.batch_normalization")
 _MOMENTS = ("tensorflow.nn.moments", "tensorflow.compat.v1.nn.moments")
@@ -73,8 +76,10 @@ def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
     """Broadcasts the models' statistics after a loop that took steps."""
     if not may_have_statistics(draft) or not draft.can_insert(loop):
         return
-    few_updates.tell_of_loop(draft, loop)
-    new = [model for model in dict.fromkeys(models) if draft.once(f"statistics of {model}", loop)]
+    models = [model for model in dict.fromkeys(models) if not _surely_has_none(draft, loop, model)]
+    if models:
+        few_updates.tell_of_loop(draft, loop)
+    new = [model for model in models if draft.once(f"statistics of {model}", loop)]
     if new:
         first = draft.once("statistics", loop)
         if keras_session.is_wanted(draft) and not first:
@@ -85,6 +90,25 @@ def after_loop(draft: Draft, loop: Loop, models: list[str]) -> None:
         returns = exits(loop) if _never_ends(loop) else []
         edits = [draft.before(s, lines) for s in returns if draft.can_insert(s)] or [draft.after(loop, lines)]
         draft.change("G2", loop, _WHAT, _WHY, edits)
+
+
+def _surely_has_none(draft: Draft, loop: Loop, model: str) -> bool:
+    """Whether a model that is called so in a loop is a stack of Keras' layers that is written out, none of which keeps any."""
+    named = (n for n in walk(loop) if isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == model)
+    made = draft.values.calls(first) if (first := next(named, None)) is not None else []
+    return bool(made) and all(_is_plain_stack(draft, c) for c in made)
+
+
+def _is_plain_stack(draft: Draft, made: ast.Call) -> bool:
+    layers = argument(made, "layers", 0)
+    if not (draft.names.of(made.func) or "").startswith(_STACKS) or not isinstance(
+        layers, (ast.List, ast.Tuple)
+    ):
+        return False
+    names = [draft.names.of(e.func) or "" if isinstance(e, ast.Call) else "" for e in layers.elts]
+    plain = all(name.startswith(_LAYERS) for name in names)
+    adds = any(isinstance(c.func, ast.Attribute) and c.func.attr == "add" for c in draft.syntax.calls)
+    return plain and not adds and not any("Norm" in name or "Spectral" in name for name in names)
 
 
 def _never_ends(loop: Loop) -> bool:

@@ -23,7 +23,7 @@ from horovodize.rules.step_state import is_one_variable
 from horovodize.summary.binding import Binding
 from horovodize.summary.express_in_caller import is_plain, lift
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument, says_none
+from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 
 ASSIGNS = ("assign", "assign_add", "assign_sub")
 # Methods that set parts of a variable, and those that change what is there.
@@ -412,7 +412,7 @@ def makes_weights(module: Module, call: ast.Call) -> bool:
     if names & _NEW_WEIGHTS:
         return True
     if ".applications." in (module.names.of(call.func) or ""):
-        return says_none(argument(call, "weights"))  # else those of a file
+        return may_be_new(module, argument(call, "weights"))
     if not names & HOLDERS or any("keras.metrics." in name or "keras.losses." in name for name in names):
         return False
     name = module.names.of(call.func) or ""
@@ -420,6 +420,24 @@ def makes_weights(module: Module, call: ast.Call) -> bool:
     if isinstance(layers, (ast.List, ast.Tuple)) and layers.elts:
         return any(not isinstance(e, ast.Call) or _layer_has_weights(module, e) for e in layers.elts)
     return _WEIGHTLESS.search(name) is None
+
+
+def may_be_new(module: Module, weights: ast.expr | None) -> bool:
+    """Whether what Keras is told of a model's weights may be None, so that each rank draws its own; else they are a file's."""
+    if weights is None:
+        return False
+    made = [o.node for o in module.values.origins(weights)]
+    return not made or not all(_is_text(n) for n in made)
+
+
+def _is_text(n: ast.AST) -> bool:
+    if isinstance(n, ast.Constant):
+        return isinstance(n.value, str)
+    return isinstance(n, (ast.JoinedStr, ast.BinOp)) or (
+        isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and n.func.attr in ("join", "format", "get_file")
+    )
 
 
 def _layer_has_weights(module: Module, call: ast.Call) -> bool:

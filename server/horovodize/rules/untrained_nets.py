@@ -9,9 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules.draft import CORE, Draft
-from horovodize.rules.target_networks import called_with_weights, made_of
+from horovodize.rules.target_networks import called_with_weights, made_of, may_be_new
 from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import CALLABLES, argument, says_none
+from horovodize.summary.syntax import CALLABLES, argument
 
 _WHAT = "Give every rank rank 0's weights of a network that is not trained"
 _WHY = "Ranks whose networks have other random weights are given other targets, or another loss."
@@ -57,8 +57,7 @@ def is_loaded(draft: Draft, made: ast.Call, e: ast.expr) -> bool:
     """Whether weights come from a file, the same one on all ranks."""
     name = draft.names.of(made.func) or ""
     if ".applications." in name:
-        weights = argument(made, "weights")
-        return not says_none(weights)
+        return not may_be_new(draft.module, argument(made, "weights"))
     if name.endswith((".load_model", "hub.load", "KerasLayer")):
         return True
     text = ast.unparse(e)
