@@ -16,7 +16,8 @@ What it does   Wraps the pipeline in `shard_dataset(…)`, as early as is right:
                that makes rows for `from_generator` out of numbers, lists or arrays goes through this rank's only
                (`for path in shard(files):`). With the setting `batch = "global"`, batches that are made after the division are
                divided, too (`batch(share_batch(32))`); of those that are made before it, each rank takes its rows
-               (`share_batches(dataset)`).
+               (`share_batches(dataset)`). Where steps are written for batches of one size (`tf.reshape(x, (BATCH, 784))`), a
+               smaller last one, which a rank's share may leave, is left out.
 Why            Otherwise every rank trains on everything: N ranks do N times the work of one. Unequal shares would leave the
                rank with more of them waiting for the others forever.
 Before         ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32)
@@ -49,6 +50,7 @@ from horovodize.rules import (
     made_to_measure,
     one_element,
     short_shares,
+    whole_batches,
 )
 from horovodize.rules.alike_shuffles import shuffle_alike
 from horovodize.rules.decisions import Apart, Shared, Unit
@@ -99,6 +101,7 @@ def apply(draft: Draft) -> None:
                 _divide(draft, feed, places)
                 _ask_of_measuring(draft, feed)
             draft.divided = draft.divided and fewer  # one batch an epoch stays one
+            whole_batches.keep_whole(draft, feed)
             few_rows.tell(draft, feed)
     for call in draft.sites.method_calls("cache"):
         if known.pipelines.is_dataset(call):
