@@ -31,9 +31,10 @@ from horovodize.rules.shares import (
 )
 from horovodize.rules.told_by_threads import listen_to_fit
 from horovodize.source import Edit
+from horovodize.source.nodes import walk
 from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.pipeline_counts import is_endless_after, surely_knows_its_length
-from horovodize.summary.syntax import argument, is_one
+from horovodize.summary.syntax import Function, argument, is_one
 
 _ENDS = ("take", "take_while")  # what makes a dataset that repeats end
 _EXECUTIONS = "Divide the steps that Keras takes at once"
@@ -192,7 +193,17 @@ def _share_endless(draft: Draft, data: ast.expr) -> tuple[Edit, ...]:
 def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -> None:
     """A generator that yields the same on every rank is thinned; one that draws at random already differs."""
     call, generator = feeding(draft).kinds.generated(feed) or (None, None)
+    if call is not None and generator is not None and _draws_for_others_only(draft, call, generator):
+        generators.share(draft, rule, feed)
+        return
     fixed = call is not None and generator is not None and is_told_a_seed(draft, call, generator)
     if endless and generator is not None and draws_apart(draft, rule, generator, of_one_seed=fixed):
         return
     generators.share(draft, rule, feed)
+
+
+def _draws_for_others_only(draft: Draft, call: ast.Call, generator: Function) -> bool:
+    """Whether a generator function draws for other calls than this one: `batches(held, shuffles=False)` beside
+    `if shuffles: random.shuffle(order)`."""
+    draws = [c for c in walk(generator) if isinstance(c, ast.Call) and draft.uniform.draws.draws(c)]
+    return bool(draws) and not any(draft.facts.arms_of_calls.may_run(c, call) for c in draws)
