@@ -148,3 +148,19 @@ def test_one_that_may_be_set_again_there_is_asked_about() -> None:
     body = "n = 1; m = 2\n        if n > m:\n            step = tf.cast(step, tf.float32)\n        rate = 0.1 * step / 10"
     plan = plan_of(SCHEDULE.format(body=body))
     assert "C4" in {c.rule for c in plan.to_confirm} or "step = step * hvd.size()" in plan.text
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "if n >= len(rates):\n    rate = rates[-1]\nelse:\n    rate = rates[n]",
+        "rate = rates[n] if n < len(rates) else rates[-1]",
+        "rate = rates[-1]\nif n < len(rates):\n    rate = rates[n]",
+    ],
+)
+def test_what_asks_for_a_place_in_a_table_of_rates_is_told_what_the_place_is(turn: str) -> None:
+    """A rank went beyond the end of the table, and failed."""
+    turn += "\noptimizer.learning_rate.assign(rate)\nstep(x[i:i + 20], y[i:i + 20])"
+    text = text_of(turn, "rates = [0.1] * 40 + [0.01] * 20")
+    assert "rates[n * hvd.size()]" in text
+    assert "n * hvd.size() >= len(rates)" in text or "n * hvd.size() < len(rates)" in text

@@ -119,6 +119,7 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
             draft.change(
                 "C5", read, _WHAT, _WHY, counted.read_as_all(draft, read, "C5"), decision=Decision.COUNTED
             )
+            _tell_ends(draft, read, table)
             found = True
             if (of_batches or last_batches.may_be_more(draft, read)) and _may_go_beyond(
                 draft, read, of_batches
@@ -131,6 +132,22 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
             draft.change("C5", call, _WHAT, _WHY, edits, decision=Decision.COUNTED)
             found = True
     return found
+
+
+def _tell_ends(draft: Draft, read: ast.expr, table: ast.expr | None) -> None:
+    """Tells the tests of whether a table has a place for a count, `if step >= len(rates):`, what the place is told."""
+    if table is None:
+        return
+    length = f"len({ast.unparse(table)})"
+    for test in draft.syntax.every(ast.Compare):
+        sides = [test.left, *test.comparators]
+        if draft.syntax.function(test) is not draft.syntax.function(read) or length not in map(
+            ast.unparse, sides
+        ):
+            continue
+        for count in (e for side in sides for e in reads(draft, side)):
+            edits = counted.read_as_all(draft, count, "C5")
+            draft.change("C5", count, _WHAT, _WHY, edits, decision=Decision.COUNTED)
 
 
 def _may_go_beyond(draft: Draft, read: ast.expr, of_batches: bool) -> bool:
