@@ -326,17 +326,35 @@ def _is_variable(draft: Draft, e: ast.expr) -> bool:
 def _first_made_of(draft: Draft, e: ast.expr, statement: ast.stmt) -> ast.stmt:
     """The first of the statements beside this one, since a name was set, that makes something of what it holds."""
     first, block = statement, draft.syntax.block(statement)
-    if not isinstance(e, ast.Name) or statement not in block:
+    field = isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name)
+    if not (isinstance(e, ast.Name) or field) or statement not in block:
         return first
-    set_by = {b.statement for b in draft.module.scopes.reaching(e)}
+    set_by = {b.statement for b in draft.module.scopes.reaching(e)} if isinstance(e, ast.Name) else set()
     for other in reversed(block[: block.index(statement)]):
         inside = list(ast.walk(other))
-        if set_by & set(inside) or not draft.can_insert(other):
+        if set_by & set(inside) or not draft.can_insert(other) or (field and _may_set(e, inside)):
             break
-        reads = any(isinstance(n, ast.Name) and n.id == e.id for n in inside)
+        reads = any(
+            isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == ast.unparse(e) for n in inside
+        )
         if reads and isinstance(other, ast.Assign) and any(_makes(draft, n) for n in inside):
             first = other
     return first
+
+
+def _may_set(field: ast.expr, inside: list[ast.AST]) -> bool:
+    """Whether a statement sets a field, or its object, or calls a method of it: `state.load()`; or is what it is handed to."""
+    held = ast.unparse(field).partition(".")[0]
+    for n in inside:
+        if isinstance(n, (ast.Name, ast.Attribute)) and not isinstance(n.ctx, ast.Load):
+            if ast.unparse(n) in (held, ast.unparse(field)):
+                return True
+        if isinstance(n, ast.Call):
+            given = [n.func.value] if isinstance(n.func, ast.Attribute) else []
+            given += [*n.args, *(k.value for k in n.keywords)]
+            if any(isinstance(g, ast.Name) and g.id == held for g in given):
+                return True
+    return False
 
 
 def _makes(draft: Draft, node: ast.AST) -> bool:

@@ -36,7 +36,7 @@ def keep(draft: Draft, rates: Iterable[ast.expr]) -> None:
         found = draft.uniform.of_values.of(rate)
         if not isinstance(found, Varies) or draft.was(found.where, Agreed) or is_kept_by_fit(draft, found):
             continue
-        if _is_sent_first(draft, rate) or _is_settled(draft, rate):
+        if _is_sent_first(draft, rate) or _is_settled(draft, rate) or _is_told_by_head(draft, rate):
             continue
         known_before = next(_known_before(draft, rate), None)
         if known_before is not None and agree_value(draft, known_before, "C5", _WHAT, _WHY):
@@ -49,6 +49,15 @@ def _is_settled(draft: Draft, rate: ast.expr) -> bool:
     """Whether a rate goes by nothing but what rank 0 sends before the loop: a state that an earlier run kept in a file."""
     reasons = [r for r in draft.uniform.of_values.reasons(rate) if isinstance(r, Varies)]
     return bool(reasons) and all((rate, r.where) in draft.settled for r in reasons)
+
+
+def _is_told_by_head(draft: Draft, rate: ast.expr) -> bool:
+    """Whether a rate goes by nothing but numbers that the head of a loop around it goes by, too, and that are rank 0's before
+    the loop therefore: `while state.step < n:`"""
+    heads = [loop.test for loop in draft.syntax.loops(rate) if isinstance(loop, ast.While)]
+    told = {ast.unparse(n) for head in heads for n in ast.walk(head) if draft.was(n, Agreed)}
+    reads = {n for n in ast.walk(rate) if isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in told}
+    return bool(reads) and draft.uniform.where(frozenset(reads)).varies(rate) is None
 
 
 def _is_sent_first(draft: Draft, rate: ast.expr) -> bool:
