@@ -53,22 +53,23 @@ def replaced(module: Module, e: ast.AST) -> Replaced | None:
             return Replaced(e, whole, _given(e))
         case ast.Dict(keys=[None, *keys], values=[whole, *values]):
             return Replaced(e, whole, {t: v for k, v in zip(keys, values, strict=True) if (t := text_of(k))})
-        case ast.Dict(keys=keys, values=values) if (last := _goes_on(keys, values)) is not None:
+        case ast.Dict(keys=keys, values=values) if (last := _goes_on(module, e)) is not None:
             return Replaced(e, last, {t: v for k, v in zip(keys, values, strict=True) if (t := text_of(k))})
         case ast.BinOp(left=whole, op=ast.BitOr(), right=ast.Dict(keys=keys, values=values)):
             return Replaced(e, whole, {t: v for k, v in zip(keys, values, strict=True) if (t := text_of(k))})
     return None
 
 
-def _goes_on(keys: list[ast.expr | None], values: list[ast.expr]) -> ast.expr | None:
-    """`state` of `{"step": state["step"] + 1, "best": best}`, which is written out as a whole."""
-    for key, value in zip(keys, values, strict=True):
+def _goes_on(module: Module, e: ast.Dict) -> ast.expr | None:
+    """`state` of `state = {"step": state["step"] + 1, "best": best}`, which is written out as a whole."""
+    if not isinstance(module.syntax.parent.get(e), (ast.Assign, ast.Return)):
+        return None
+    for key, value in zip(e.keys, e.values, strict=True):
         match value:
             case ast.BinOp(
                 left=ast.Subscript(value=(ast.Name() | ast.Attribute()) as last, slice=at), op=ast.Add()
-            ):
-                if text_of(key) and text_of(key) == text_of(at):
-                    return last
+            ) if text_of(key) and text_of(key) == text_of(at):
+                return last
     return None
 
 

@@ -53,6 +53,15 @@ def _is_sorted_by(draft: Draft, call: ast.Call) -> bool:
     return False
 
 
+def sorting_by(draft: Draft, call: ast.Call) -> ast.Call | None:
+    """`rows.sort(key=lambda row: random.random())` around the draw, which a `lambda` makes when that is run."""
+    around = (a for a in draft.syntax.ancestors(call) if isinstance(a, (ast.Lambda, ast.stmt)))
+    function = next(around, None)
+    parent = draft.syntax.parent[function] if isinstance(function, ast.Lambda) else None
+    sorting = draft.syntax.parent[parent] if isinstance(parent, ast.keyword) and parent.arg == "key" else None
+    return sorting if isinstance(sorting, ast.Call) and draft.names.last(sorting.func) in _SORTS else None
+
+
 def is_of_one_call(draft: Draft, call: ast.Call) -> bool:
     """Whether what was drawn is gone with the call of its function, which gives one batch: nothing else is dealt out by it."""
     statement, function = draft.syntax.statement(call), draft.syntax.function(call)

@@ -69,14 +69,15 @@ def apply(draft: Draft) -> None:
         if feeds.prepares(call) or (shared and feeds.orders(call)):
             _draw_alike(draft, feeds, call)
     for call in _drawing(draft, (*_SELECTIONS, *_TESTED)) if shared else ():
+        drawn = drawn_orders.sorting_by(draft, call) or call
         if (
             drawn_orders.draws_order(draft, call)
-            and not feeds.is_drawn_elsewhere(call)
-            and feeds.orders(call)
-            and drawn_orders.is_dealt_out(draft, call)
+            and not feeds.is_drawn_elsewhere(drawn)
+            and feeds.orders(drawn)
+            and drawn_orders.is_dealt_out(draft, drawn)
             and not (feeds.is_drawn_by_all(call) and drawn_orders.is_of_one_call(draft, call))
         ):
-            _draw_alike(draft, feeds, call)
+            _draw_alike(draft, feeds, call, within=drawn)
     for call in _drawing(draft, (*_PICKS, *_TESTED)) if shared else ():
         if (
             not feeds.is_drawn_elsewhere(call)
@@ -141,13 +142,16 @@ def _masks(draft: Draft) -> Iterator[ast.Call]:
             yield call
 
 
-def _draw_alike(draft: Draft, feeds: Feeds, call: ast.Call, *, seeded: bool = False) -> None:
+def _draw_alike(
+    draft: Draft, feeds: Feeds, call: ast.Call, *, seeded: bool = False, within: ast.Call | None = None
+) -> None:
+    """within: the call that runs the `lambda` in which a draw stands"""
     decided = draft.was(call, Decided) and not draft.was(
         call, Shared
     )  # what is dealt out may be the order itself
     if decided or draft.drive.in_traced(call) or _is_of_one_batch(draft, call):
         return
-    if not feeds.is_drawn_by_all(call) and not draft.uniform.reached_alike(call):
+    if not feeds.is_drawn_by_all(call) and not draft.uniform.reached_alike(within or call):
         if _is_only_written(draft, call):
             return
         draft.note(
