@@ -44,6 +44,8 @@ def _is_sorted_by(draft: Draft, call: ast.Call) -> bool:
     for sorting in draft.syntax.calls:
         if draft.names.last(sorting.func) not in _SORTS or draft.syntax.function(sorting) is not function:
             continue
+        if draft.syntax.inside(call, sorting) and isinstance(draft.syntax.statement(sorting), ast.For):
+            continue  # in the head of a loop rank 0 tells the whole
         by = [argument(sorting, "key"), *sorting.args[:1]]
         if isinstance(sorting.func, ast.Attribute):
             by.append(sorting.func.value)
