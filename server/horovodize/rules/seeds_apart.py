@@ -120,7 +120,7 @@ def _draws_after(draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call]) ->
 
 def _first_drawing(draft: Draft, loop: ast.stmt, drawing: Collection[ast.Call]) -> ast.stmt | None:
     """Where drawing for a loop begins: at the loop, or at a statement before it that calls a function which draws for it, too,
-    `x = sample()`, where that draws anew every few steps. None where something else is drawn between them."""
+    `x = sample()`, where that draws again every few steps. None where something else is drawn between them."""
     block = draft.syntax.block(loop)
     inside: set[ast.AST] = {c for c in drawing if not draft.syntax.inside(c, loop)}
     before = block[: block.index(loop)]
