@@ -20,7 +20,17 @@ target = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.build((None, 4))
 target.build((None, 4))
 optimizer = tf.keras.optimizers.SGD(0.01)
-step, rows, total = 0, 0, 0.0
+step, rows, seen, total = 0, 0, 0, 0.0
+
+
+def told(x):
+    return x[seen:]
+
+
+def shown(x):
+    return x
+
+
 for bx, by in ds:
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean((model(bx) - by) ** 2)
@@ -42,6 +52,8 @@ def text_of(*lines: str) -> str:
         "(step, rows) = (step + 1, rows + len(bx))",
         "rows, step = len(bx) + rows, 1 + step",
         "step, rows, last = step + 1, rows + len(bx), loss",
+        "step, last = step + 1, float(loss.numpy())",
+        "step, last = step + 1, shown(loss)",
         "step, rows = (\n        step + 1,\n        rows + len(bx),\n    )",
     ],
 )
@@ -75,7 +87,7 @@ def test_on_a_line_with_others_they_stay_on_it() -> None:
     [
         "step, rows = step + 1, rows + step",  # reads what the first sets
         "step, *rest = step + 1, 2, 3",
-        "step, rows = step + 1, count(bx)",  # may read what the first sets
+        "seen, step = seen + 1, told(bx)",  # may read what the first sets
         "step, last = step + 1, loss",  # nothing is read of them
     ],
 )

@@ -26,7 +26,7 @@ def one_after_the_other(summary: ModuleSummary) -> list[Edit]:
     return [
         Edit(module.span(statement), _apart(module, statement, parts))
         for statement in module.syntax.every(ast.Assign)
-        if (parts := _parts(statement)) and _are_independent(parts)
+        if (parts := _parts(statement)) and _are_independent(module, statement, parts)
     ]
 
 
@@ -54,20 +54,33 @@ def _parts(statement: ast.Assign) -> list[ast.Assign]:
     return parts if any(augmented(part) is not None for part in parts) else []
 
 
-def _are_independent(parts: list[ast.Assign]) -> bool:
+def _are_independent(module: Module, statement: ast.Assign, parts: list[ast.Assign]) -> bool:
     """Whether no part reads what an earlier one sets, nor calls what might."""
     for i, part in enumerate(parts[1:], 1):
-        before = {ast.dump(_read(earlier.targets[0])) for earlier in parts[:i]}
-        if any(_may_read(n, before) for n in walk(part.value)):
+        targets = [earlier.targets[0] for earlier in parts[:i]]
+        before = {ast.dump(_read(target)) for target in targets}
+        own = all(_is_read_here_only(module, statement, target) for target in targets)
+        if any(_may_read(n, before, own) for n in walk(part.value)):
             return False
     return True
 
 
-def _may_read(node: ast.AST, before: set[str]) -> bool:
+def _is_read_here_only(module: Module, statement: ast.Assign, target: ast.expr) -> bool:
+    """Whether no other function reads a name, so that nothing that is called there does."""
+    function = module.syntax.function(statement)
+    return isinstance(target, ast.Name) and all(
+        module.syntax.function(n) is function for n in module.loads.get(target.id)
+    )
+
+
+def _may_read(node: ast.AST, before: set[str], own: bool) -> bool:
+    """own: whether nothing that is called reads what is set before"""
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in _PLAIN:
             return False
-        case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr():
+        case ast.Call():
+            return not own
+        case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr():
             return True
         case ast.Name() | ast.Attribute():
             return ast.dump(node) in before
