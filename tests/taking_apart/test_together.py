@@ -54,6 +54,8 @@ def text_of(*lines: str) -> str:
         "step, rows, last = step + 1, rows + len(bx), loss",
         "step, last = step + 1, float(loss.numpy())",
         "step, last = step + 1, shown(loss)",
+        "step, (last, _) = step + 1, (loss, 0)",
+        "x = 1; step, last = step + 1, loss",
         "step, rows = (\n        step + 1,\n        rows + len(bx),\n    )",
     ],
 )
@@ -89,6 +91,7 @@ def test_on_a_line_with_others_they_stay_on_it() -> None:
         "step, *rest = step + 1, 2, 3",
         "seen, step = seen + 1, told(bx)",  # may read what the first sets
         "step, last = step + 1, loss",  # nothing is read of them
+        "x = 1; step, last = step + 1, loss",
     ],
 )
 def test_what_needs_no_change_or_would_come_to_something_else_stays(counts: str) -> None:

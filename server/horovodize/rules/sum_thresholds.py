@@ -57,8 +57,8 @@ def apply(draft: Draft) -> None:
             continue
         for one, other in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
             _divide_margin(draft, test, one, other, divided)
-            if draft.was(one, Amount) or not _is_threshold(draft, other):
-                continue
+            if draft.was(one, Amount) or draft.was(other, Divided) or not _is_threshold(draft, other):
+                continue  # `counts["rows"] >= 1600` of rows that are counted: the number is divided
             if counted.all_of(draft, one) is not None:
                 continue  # rows of all ranks: `seen += len(x) * hvd.size()`
             if _is_sum(draft, one, divided, _DEPTH):

@@ -109,8 +109,9 @@ class Back:
         ]
 
     def _is_together(self, hunk: _Hunk) -> bool:
-        """Whether the lines were an assignment of several numbers."""
-        return is_together(self.before.text[hunk.then.start : hunk.then.end])
+        """Whether the lines had an assignment of several numbers, and nothing else in them is another now."""
+        then = self.before.text[hunk.then.start : hunk.then.end]
+        return is_together(then, self.now.text[hunk.now.start : hunk.now.end])
 
     def _reason(self, hunk: _Hunk) -> tuple[str, str]:
         """A statement that is taken apart has more lines, or others, than before; what is written out stays in its lines."""

@@ -15,6 +15,7 @@ from horovodize.summary import ModuleSummary
 from horovodize.summary.augmented import augmented
 from horovodize.summary.module import Module
 
+_TARGETS = (ast.Name, ast.Attribute, ast.Tuple)
 _PLAIN = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
 """Functions that read nothing but what they are given."""
 
@@ -30,13 +31,20 @@ def one_after_the_other(summary: ModuleSummary) -> list[Edit]:
     ]
 
 
-def is_together(lines: str) -> bool:
-    """Whether some lines hold nothing but such assignments."""
+def is_together(then: str, now: str) -> bool:
+    """Whether all that some lines became is that such assignments in them are taken apart."""
+    before, after = _statements(then), _statements(now)
+    apart = list[ast.stmt]()
+    for s in before:
+        apart += (_parts(s) if isinstance(s, ast.Assign) else []) or [s]
+    return len(apart) > len(before) and list(map(ast.unparse, apart)) == list(map(ast.unparse, after))
+
+
+def _statements(lines: str) -> list[ast.stmt]:
     try:
-        body = ast.parse(dedent(lines)).body
+        return ast.parse(dedent(lines)).body
     except SyntaxError:
-        return False
-    return bool(body) and all(isinstance(s, ast.Assign) and bool(_parts(s)) for s in body)
+        return []
 
 
 def _parts(statement: ast.Assign) -> list[ast.Assign]:
@@ -48,9 +56,9 @@ def _parts(statement: ast.Assign) -> list[ast.Assign]:
             pairs = list(zip(targets, values, strict=True))
         case _:
             return []
-    if any(isinstance(e, ast.Starred) or not isinstance(t, (ast.Name, ast.Attribute)) for t, e in pairs):
+    if any(isinstance(e, ast.Starred) or not isinstance(t, _TARGETS) for t, e in pairs):
         return []
-    parts = [ast.Assign([target], value) for target, value in pairs]
+    parts = [ast.Assign([target], value, lineno=statement.lineno) for target, value in pairs]
     return parts if any(augmented(part) is not None for part in parts) else []
 
 
@@ -58,8 +66,11 @@ def _are_independent(module: Module, statement: ast.Assign, parts: list[ast.Assi
     """Whether no part reads what an earlier one sets, nor calls what might."""
     for i, part in enumerate(parts[1:], 1):
         targets = [earlier.targets[0] for earlier in parts[:i]]
-        before = {ast.dump(_read(target)) for target in targets}
-        own = all(_is_read_here_only(module, statement, target) for target in targets)
+        names = [
+            n for target in targets for n in (target.elts if isinstance(target, ast.Tuple) else [target])
+        ]
+        before = {ast.dump(_read(name)) for name in names}
+        own = all(_is_read_here_only(module, statement, name) for name in names)
         if any(_may_read(n, before, own) for n in walk(part.value)):
             return False
     return True
