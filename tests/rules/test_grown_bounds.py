@@ -169,7 +169,8 @@ def test_what_asks_for_a_place_in_a_table_of_rates_is_told_what_the_place_is(tur
 @pytest.mark.parametrize("counts", ["{'rows': 0}", "collections.Counter()", "collections.defaultdict(int)"])
 def test_a_limit_of_rows_in_a_table_is_divided_once(counts: str) -> None:
     """It came size() times too soon: the rows were multiplied, and the limit divided."""
-    turn = "step(x[i:i + 20], y[i:i + 20])\ncounts['rows'] += len(x[i:i + 20])\nif counts['rows'] >= 1600:\n    optimizer.learning_rate.assign(0.001)"
+    turn = "step(x[i:i + 20], y[i:i + 20])\ncounts['rows'] += len(x[i:i + 20])\n"
+    turn += "if counts['rows'] >= 1600:\n    optimizer.learning_rate.assign(0.001)"
     text = text_of(turn, f"import collections\ncounts = {counts}")
     assert ("max(1, 1600 // hvd.size())" in text) != ("* hvd.size() >= 1600" in text)
     assert not ("counts['rows'] * hvd.size()" in text and "1600 // hvd.size()" in text)
