@@ -156,6 +156,17 @@ class Epochs(Step):
 
 
 @dataclass(frozen=True, eq=False)
+class Batches(Step):
+    """What a `fit` does with each batch: a model's own step, which it comes to again and again."""
+
+    body: Block
+
+    @property
+    def parts(self) -> Block:
+        return self.body
+
+
+@dataclass(frozen=True, eq=False)
 class Leave(Step):
     """A block is left: `node` says where."""
 
@@ -204,7 +215,7 @@ class Called(Step):
 
 
 Action: TypeAlias = (
-    Together | Touch | Change | Choice | Turns | Stop | Epochs | Leave | Risk | Attempt | Called
+    Together | Touch | Change | Choice | Turns | Stop | Epochs | Batches | Leave | Risk | Attempt | Called
 )
 Block: TypeAlias = Sequence["Action"]
 
@@ -251,6 +262,9 @@ def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
             return Turns(loop, body, after) if body or after else None
         case Epochs(training=training, hooks=hooks):
             return Epochs(training, without_files(hooks, risks))
+        case Batches(body=body):
+            body = without_files(body, risks)
+            return Batches(body) if body else None
         case Called(call=call, body=body):
             body = without_files(body, risks)
             return Called(call, body) if body else None

@@ -11,6 +11,7 @@ from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
+    Batches,
     Block,
     Called,
     Change,
@@ -183,6 +184,8 @@ class Execution:
                 self._stopped = action
             case Epochs():
                 return self._epochs(action)
+            case Batches():
+                return self._batches(action)
             case Attempt():
                 return self._attempt(action)
         return None
@@ -275,6 +278,14 @@ class Execution:
                 self._stopped = None
                 return None
             self._note(Did(epochs.training))
+        return None
+
+    def _batches(self, batches: Batches) -> Exit | None:
+        """One step after another: what is left out in one shows where ranks meet in the next."""
+        for _ in range(_TURNS):
+            how = self._block(batches.body)
+            if how in (Exit.END, Exit.RAISE):
+                return how
         return None
 
     def _number(self, loop: ast.For | ast.AsyncFor | ast.While) -> int:

@@ -135,6 +135,10 @@ class OwnAnswers:
         """Whether what a session fetches is made of the loss of one rank, and of nothing that ranks have exchanged."""
         return self._losses.decide(fetched, [fetched])
 
+    def is_loss(self, e: ast.expr) -> bool:
+        """Whether something is such a loss itself, or a name of one."""
+        return self._losses.are_named(e)
+
     def is_own_value(self, e: ast.expr) -> bool:
         """Whether a value is surely another one on each rank, whichever way each has come to it. How many batches a share has
         is the same on all."""

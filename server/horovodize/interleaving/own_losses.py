@@ -35,6 +35,11 @@ class OwnLosses:
             return any(self._is_made_of(part) for part in fetched if not self._are_several(part))
         return any(map(self._is_made_of, (e, *self._tests_around(e))))
 
+    def are_named(self, e: ast.expr) -> bool:
+        """Whether an expression stands for such a loss, and for nothing else."""
+        made = [o.node for o in self.module.values.origins(e)]
+        return bool(made) and all(n in self._made for n in made) and self._is_made_of(e)
+
     def _are_several(self, part: ast.expr) -> bool:
         return any(isinstance(o.node, _SEVERAL) for o in self.module.values.origins(part))
 

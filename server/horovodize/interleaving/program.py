@@ -14,6 +14,7 @@ from horovodize.facts.fed_rates import FedRates
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
+    Batches,
     Block,
     Called,
     Change,
@@ -32,6 +33,7 @@ from horovodize.interleaving.actions import (
     held,
     leaves,
 )
+from horovodize.interleaving.applied_steps import WEIGHTS_BY_STEP, AppliedSteps
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.failures import Failures, failing_step
@@ -60,6 +62,7 @@ class Program:
         self.deeds, self.changes = Deeds(facts), Changes(facts)
         self.answers = OwnAnswers(facts, self.own_logs)
         self.waits, self.rates = Waits(facts), FedRates(facts.module, facts.sites)
+        self._applied = AppliedSteps(facts, self.waits)
         self.failures, self.unsent = Failures(facts, self.deeds, self.answers), Unsent(facts, self.changes)
         self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
@@ -81,7 +84,8 @@ class Program:
             self._reaches(s, starts) for s in self.syntax.tree.body if not isinstance(s, _DEFINITIONS)
         ):
             own_steps = sorted(self.facts.sites.own_steps, key=position)  # which `fit` calls with each batch
-            return [self.whole, *map(self._body, (*handed(self.facts, self._trains), *own_steps))]
+            batches = ((Batches(body),) for body in map(self._body, own_steps))
+            return [self.whole, *map(self._body, handed(self.facts, self._trains)), *batches]
         begin = [f for f in self.syntax.functions if self._reaches(f, starts)]
         if own:
             begin += [f for f in self._training if f not in begin]
@@ -310,6 +314,8 @@ class Program:
         if (value := stops_by_name(self.module.scopes, call)) is not None:
             yield from self._stop(call, value)
             return
+        if call in self._applied.all:
+            yield Change(call, WEIGHTS_BY_STEP)
         if own is None and (what := self.changes.of(call)):
             given = self._own_among(call.args) if what == "rate" else self.changes.own_file(call)
             in_steps = (

@@ -55,7 +55,7 @@ class GradientFlow:
                     if b.kind == "parameter":
                         todo += values.passed(b)
                     elif b.value is not None:
-                        todo += self._parts(b.value, b.path)
+                        todo += self.parts(b.value, b.path)
                 todo += [*self.appended(n), *self.elements.values(n)]
             elif isinstance(n, ast.Attribute):
                 todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
@@ -63,7 +63,7 @@ class GradientFlow:
             todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
         return sorted(found, key=lambda c: (c.lineno, c.col_offset))
 
-    def _parts(self, value: ast.expr, path: tuple[int, ...]) -> list[ast.AST]:
+    def parts(self, value: ast.expr, path: tuple[int, ...]) -> list[ast.AST]:
         """Of `loss, grads = step(…)` only what the second name gets."""
         if not path:
             return [value]

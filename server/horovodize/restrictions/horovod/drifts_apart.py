@@ -14,7 +14,8 @@ own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers
 that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
 set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
 a model, or that it draws to be frozen; on weights that ranks set to draws of their own, and on numbers or projections drawn
-once that losses are made with. As information, on what rows are scaled by, if that is the mean, or another number, of the
+once that losses are made with; on averaged gradients that a rank applies or leaves out by its own loss, or that it changes by
+it or by a draw of its own. As information, on what rows are scaled by, if that is the mean, or another number, of the
 rank's own part of them.
 
 ## Quick fix
@@ -69,6 +70,21 @@ hvd.init()
 model = tf.keras.Sequential([
     tf.keras.layers.Dense(random.choice([16, 32])),  # HVD333
 ])
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for rows in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    gradients = [g + tf.random.normal(g.shape) for g in gradients]  # HVD333
+    if loss < 4.0:  # HVD333
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 ```
 
 ```python
@@ -195,6 +211,20 @@ for epoch in range(9):
 ```
 
 ```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+for rows in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients, norm = tf.clip_by_global_norm(tape.gradient(loss, model.trainable_variables), 1.0)
+    if norm < 4.0:
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
 import random
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -211,43 +241,25 @@ Horovod's guide (step 5: broadcast the initial variable states from rank 0), and
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from itertools import islice
 
 from horovodize.facts.horovod_use import rates_of
-from horovodize.interleaving import OwnAnswers, Trouble, Verdict
+from horovodize.interleaving import OwnAnswers, Trouble
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
+from horovodize.restrictions.horovod.changed_gradients import changed_gradients, own_conditions
 from horovodize.restrictions.horovod.frozen_layers import frozen_layers
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
+from horovodize.restrictions.horovod.made_with_numbers import given, goes_by_steps, made
 from horovodize.restrictions.horovod.own_balances import own_balances
 from horovodize.restrictions.horovod.own_constants import own_constants
 from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
+from horovodize.restrictions.horovod.said_of_drifts import said, where
 from horovodize.restrictions.horovod.sets_of_texts import numbered
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-
-# What of a layer all ranks must have alike for a broadcast of its weights, and of an optimizer for its steps.
-_SHAPING = frozenset(
-    "units filters kernel_size output_dim input_dim num_heads key_dim strides rate learning_rate lr momentum beta_1 beta_2 "
-    "epsilon weight_decay".split()
-)
-# Callbacks that steer a training, and what of theirs all ranks must have alike.
-_STEERING = ("tensorflow.keras.callbacks.EarlyStopping", "tensorflow.keras.callbacks.ReduceLROnPlateau")
-_OF_HOROVOD = ("LearningRateWarmupCallback", "LearningRateScheduleCallback")
-_BY_EPOCHS = frozenset(
-    "initial_lr warmup_epochs multiplier start_epoch end_epoch steps_per_epoch patience factor min_delta min_lr cooldown "
-    "baseline start_from_epoch".split()
-)
-
-# Optimizers that are given another.
-_AROUND = re.compile(
-    r"LossScale|MixedPrecision|SyncReplicas|MovingAverage|SWA|Lookahead|Accumulat|Distributed"
-)
-_COUNTERS = ("get_or_create_global_step", "create_global_step", "get_global_step")
-_LIMIT = 300
 
 
 def find(context: Context) -> Iterator[Violation]:
@@ -256,15 +268,10 @@ def find(context: Context) -> Iterator[Violation]:
     for drift in drifts:
         if never_sent and drift.detail == "weights":
             continue  # HVD306 says so
-        yield RESTRICTION.at(
-            context,
-            drift.where,
-            _said(drift),
-            related=as_related(context, drift),
-        )
+        yield RESTRICTION.at(context, where(drift), said(drift), related=as_related(context, drift))
     answers = OwnAnswers(context.facts)
-    for call in _made(context):
-        drawn = next((e for e in _given(call) if _is_own(context, answers, e)), None)
+    for call in made(context):
+        drawn = next((e for e in given(call) if _is_own(context, answers, e)), None)
         if drawn is not None:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
@@ -274,6 +281,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_constants(context, answers)
         yield from _of_frozen(context, answers)
         yield from _of_balances(context, answers)
+        yield from _of_gradients(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
@@ -281,16 +289,16 @@ def find(context: Context) -> Iterator[Violation]:
 
 def _is_own(context: Context, answers: OwnAnswers, e: ast.expr) -> bool:
     if answers.is_drawn(e):
-        return not _goes_by_steps(context, e)
+        return not goes_by_steps(context, e)
     return counts_kinds(context, answers, e)
 
 
 def _of_own_rows(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
     """Vocabularies and scales that each rank makes of its own rows: the same word, or value, is another number on each."""
-    for made in vocabularies(context, answers):
+    for vocabulary in vocabularies(context, answers):
         yield RESTRICTION.at(
             context,
-            made,
+            vocabulary,
             "each rank makes this of its own rows, so that ranks give the same word or value different numbers: make it of all "
             "rows, before they are divided, or send rank 0's by `hvd.broadcast_object`",
         )
@@ -323,6 +331,25 @@ def _of_balances(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
             statement,
             f"each rank sets `{name}` by its own rows, and later losses are made with it: ranks train for other aims; take the "
             "mean of what it is set by (`hvd.allreduce`)",
+        )
+
+
+def _of_gradients(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Gradients that are averaged, and then changed, or left out, by each rank for itself."""
+    for own in changed_gradients(context, answers):
+        yield RESTRICTION.at(
+            context,
+            own,
+            f"each rank changes averaged gradients by `{context.text(own)}` of its own, so that their weights differ: do so "
+            "before they are averaged, or by the same value on all ranks",
+        )
+    for test, applied in own_conditions(context, answers):
+        yield RESTRICTION.at(
+            context,
+            test,
+            "each rank decides by its own loss whether it applies the averaged gradients, so that their weights differ: let "
+            "all decide alike, by an average (`hvd.allreduce`)",
+            related=[context.related(applied, "applied here")],
         )
 
 
@@ -397,45 +424,6 @@ def _goes_by_rank(context: Context, rate: ast.expr) -> bool:
     if isinstance(rate, ast.IfExp):
         return tests.decides(rate.test) and ast.dump(rate.body) != ast.dump(rate.orelse)
     return tests.is_rank(rate)
-
-
-def _said(drift: Verdict) -> str:
-    changing = [m.rank for m in drift.moments if m.where is drift.where]
-    if len(changing) > 1 and drift.detail == "weights":
-        return "each rank sets weights of its own here: broadcast rank 0's after it, or let all set the same"
-    if len(changing) > 1:
-        return f"each rank changes the {drift.detail} here by a value of its own: exchange it first, by `hvd.allreduce`"
-    return (
-        f"rank {changing[0]} changes the {drift.detail} here, and another rank trains on as before: "
-        + ("" if drift.detail.startswith("set ") else "send them to all ranks, or ")
-        + "let all decide alike"
-    )
-
-
-def _made(context: Context) -> Iterator[ast.Call]:
-    """Layers and optimizers, and callbacks that change rates or stop."""
-    known = {*context.module.layers, *context.module.optimizers, *context.module.calls_of(*_STEERING)}
-    yield from (call for call in context.syntax.calls if call in known and context.names.of(call.func))
-    yield from context.facts.horovod.calls(*_OF_HOROVOD)
-
-
-def _goes_by_steps(context: Context, e: ast.expr) -> bool:
-    """Whether a value goes by the number of steps, which the gradients of drawn rows count alike: a rate that decays."""
-    return any(
-        isinstance(n, ast.Call) and context.names.last(n.func) in _COUNTERS
-        for n in context.values.depends([e], _LIMIT)
-    )
-
-
-def _given(call: ast.Call) -> Iterator[ast.expr]:
-    """The numbers that a constructor is given. An optimizer around another has none but that one's."""
-    around = _AROUND.search(
-        call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
-    )
-    args = call.args[1:] if around else call.args
-    for e in (*args, *(k.value for k in call.keywords if k.arg in _SHAPING | _BY_EPOCHS)):
-        if not isinstance(e, (ast.Constant, ast.Starred)):
-            yield e
 
 
 RESTRICTION = Restriction(
