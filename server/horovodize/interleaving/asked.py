@@ -58,6 +58,16 @@ def asks_model(call: ast.AST) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _ASKING
 
 
+def asks_layer(call: ast.Call) -> bool:
+    """`model.layers[0](rows)`, `model.get_layer("dense")(rows)`: a layer gives what it makes of the rows."""
+    match call.func:
+        case (
+            ast.Subscript(value=ast.Attribute(attr="layers")) | ast.Call(func=ast.Attribute(attr="get_layer"))
+        ):
+            return True
+    return False
+
+
 def all_given(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(k.value for k in call.keywords)]
 

@@ -10,6 +10,7 @@ from horovodize.facts.facts import Facts
 from horovodize.facts.horovod_use import WRAPPERS, rates_of
 from horovodize.facts.optimizers import Arrival
 from horovodize.facts.sources import AGREEING
+from horovodize.interleaving.session_changes import SessionChanges
 from horovodize.interleaving.torch_changes import TorchChanges
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import argument, has_unpacking
@@ -22,6 +23,7 @@ _OF_ANOTHER = "network that the loss asks"
 _ASSIGNED = ("assign", "assign_add", "assign_sub")
 _RATES = ("learning_rate", "lr")
 _VARIABLE_RATE = "variable of the rate"  # which a broadcast of all variables sends, too
+VARIABLE_OF_LOSS = "variable that the loss asks"
 _TRAINED_LAYERS = "set of trained layers"
 _EQUAL = (
     "broadcast_variables",
@@ -48,7 +50,8 @@ class Changes:
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.module = facts, facts.module
-        self._torch = TorchChanges(facts)
+        self._looked_at: list[ast.expr] = []  # a name isn't made of itself
+        self._torch, self._sessions = TorchChanges(facts), SessionChanges(facts)
 
     def of(self, call: ast.Call) -> str:
         """What of the training a call changes on the rank that makes it: "weights" (also those of an optimizer), "rate", or
@@ -60,6 +63,10 @@ class Changes:
             return what
         if call in self._runs_that_set_rates:
             return _VARIABLE_RATE
+        if call in self._sessions.of_weights:
+            return "" if any(map(self._is_agreed, call.args)) else "weights"
+        if call in self._sessions.of_asked:
+            return VARIABLE_OF_LOSS
         if isinstance(func, ast.Attribute) and not use.name_of(call):
             if func.attr in _SETTERS and (self._is_trained(func.value) or self._is_in_trained(func.value)):
                 what = "weights"
@@ -256,12 +263,40 @@ class Changes:
         """Whether an expression is a part of what is trained: `model.layers[0].bias`, `v` of `for v in model.variables:`."""
         inner: ast.AST = e
         if isinstance(e, ast.Name):
-            return any(self._goes_through_trained(b) for b in self.module.scopes.reaching(e))
+            bound = self.module.scopes.reaching(e)
+            return any(map(self._goes_through_trained, bound)) or self._names_part(bound)
         while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):
             inner = inner.func if isinstance(inner, ast.Call) else inner.value
             if isinstance(inner, ast.expr) and self._is_trained(inner):
                 return True
-        return False
+        return isinstance(inner, ast.Name) and self._names_part(self.module.scopes.reaching(inner))
+
+    def _names_part(self, bound: list[Binding]) -> bool:
+        """Whether a name stands for a layer or a variable of what is trained, and for nothing else: `last = model.layers[-1]`."""
+        if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
+            return False
+        part = bound[0].value
+        if not isinstance(part, (ast.Attribute, ast.Subscript, ast.Call)) or part in self._looked_at:
+            return False
+        self._looked_at.append(part)
+        try:
+            return self._is_a_part(part) and self._is_in_trained(part)
+        finally:
+            self._looked_at.pop()
+
+    def _is_a_part(self, e: ast.expr) -> bool:
+        """Whether an expression gives a layer or a variable itself: `model.get_layer("out").kernel`, `model.layers[0]`."""
+        while not isinstance(e, ast.Name):
+            match e:
+                case ast.Attribute(value=of):
+                    e = of
+                case ast.Subscript(value=of, slice=ast.Constant() | ast.UnaryOp() | ast.Name()):
+                    e = of
+                case ast.Call(func=ast.Attribute(value=of, attr="get_layer")):
+                    e = of
+                case _:
+                    return False
+        return True
 
     def _goes_through_trained(self, b: Binding) -> bool:
         """Whether a loop gives a name one trained variable after another, also beside others: `zip(means, model.variables)`."""

@@ -12,6 +12,7 @@ from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING, Source
 from horovodize.interleaving.asked import (
     all_given,
+    asks_layer,
     asks_model,
     asks_whether_there,
     divides,
@@ -242,7 +243,11 @@ class OwnAnswers:
         unseen = (r.where for r in reasons if isinstance(r, Unknown))
         inside = self.facts.module.syntax.inside
         return any(
-            isinstance(c, ast.Call) and c is not reason.where and inside(reason.where, c) for c in unseen
+            isinstance(c, ast.Call)
+            and c is not reason.where
+            and inside(reason.where, c)
+            and not asks_layer(c)
+            for c in unseen
         )
 
     @cached_property

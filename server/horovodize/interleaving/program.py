@@ -40,6 +40,7 @@ from horovodize.interleaving.failures import Failures, failing_step
 from horovodize.interleaving.handed import handed, is_of_a_trial, run_at_once
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
+from horovodize.interleaving.own_weights import OwnWeights
 from horovodize.interleaving.stopping import raises_well, stops, stops_by_name
 from horovodize.interleaving.unsent import Unsent
 from horovodize.interleaving.waits import Waits
@@ -63,6 +64,7 @@ class Program:
         self.answers = OwnAnswers(facts, self.own_logs)
         self.waits, self.rates = Waits(facts), FedRates(facts.module, facts.sites)
         self._applied = AppliedSteps(facts, self.waits)
+        self._own_weights = OwnWeights(facts, self.changes, self.answers)
         self.failures, self.unsent = Failures(facts, self.deeds, self.answers), Unsent(facts, self.changes)
         self._risks: set[ast.expr] = set()
         self._bodies: dict[ast.AST, Block] = {}
@@ -317,12 +319,7 @@ class Program:
         if call in self._applied.all:
             yield Change(call, WEIGHTS_BY_STEP)
         if own is None and (what := self.changes.of(call)):
-            given = self._own_among(call.args) if what == "rate" else self.changes.own_file(call)
-            in_steps = (
-                self.facts.hooks.around(call) is None
-            )  # of a callback it isn't seen what is sent after it
-            if what == "weights" and given is None and in_steps:  # `v.assign_add(tf.random.normal(v.shape))`
-                given = next(filter(self.answers.is_drawn, call.args), None)
+            given = self._own_among(call.args) if what == "rate" else self._own_weights.of(call)
             yield Change(call, what, given)
         if (either := self.deeds.fetched_or_read(call)) is not None:
             asked, fetch, read = either

@@ -15,6 +15,7 @@ from horovodize.facts.horovod_use import TAPES
 from horovodize.facts.sources import AGREEING
 from horovodize.interleaving import OwnAnswers
 from horovodize.interleaving.applied_steps import AppliedSteps
+from horovodize.interleaving.graph_seeds import seeds_alike
 from horovodize.interleaving.waits import Waits
 from horovodize.restrictions.context import Context
 from horovodize.summary.syntax import CALLABLES, argument
@@ -126,7 +127,9 @@ def _is_own(context: Context, answers: OwnAnswers, e: ast.expr) -> bool:
     if isinstance(e, ast.Call) and draws.draws(e):
         name = context.names.of(e.func) or ""
         of_graph = context.sites.builds_graph and name.startswith("tensorflow.random.")  # drawn in each run
-        return answers.is_drawn(e) or (of_graph and not draws.is_fixed(e, name))
+        return answers.is_drawn(e) or (
+            of_graph and not draws.is_fixed(e, name) and not seeds_alike(context.facts)
+        )
     return isinstance(e, (ast.Name, ast.Attribute)) and answers.is_loss(e)
 
 

@@ -7,16 +7,17 @@ a draw of its own trains another model than the others from there on; no error s
 ## When it is reported
 On what changes weights or a rate where one rank comes to it and another does not, by a test of the rank or by one that each
 rank answers for itself, and both train on before a broadcast; likewise on what sets which layers are trained, which no
-broadcast sends, on rates that a session is fed, and on copies of weights into a network that the loss asks. A broadcast that
-a flag leaves out just where rank 0 has restored its weights (`epoch == 0`, `not args.resume`) sends nothing. On layers,
+broadcast sends, on rates that a session is fed, and on copies of weights into a network that the loss asks. A broadcast that a
+flag leaves out just where rank 0 has restored its weights (`epoch == 0`, `not args.resume`) sends nothing. On layers,
 optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself, or finds in its
 own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
-that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
-set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
-a model, or that it draws to be frozen; on weights that ranks set to draws of their own, and on numbers or projections drawn
-once that losses are made with; on averaged gradients that a rank applies or leaves out by its own loss, or that it changes by
-it or by a draw of its own. As information, on what rows are scaled by, if that is the mean, or another number, of the
-rank's own part of them.
+that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a set,
+or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into a
+model, or that it draws to be frozen; on weights that ranks set to draws of their own, those of a model just built among them,
+or to what they make of their own rows; on runs of a session that set weights on one rank alone, unless it sets them back; and
+on numbers or projections drawn once that losses are made with; on averaged gradients that a rank applies or leaves out by its
+own loss, or that it changes by it or by a draw of its own. As information, on what rows are scaled by, if that is the mean, or
+another number, of the rank's own part of them.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -59,6 +60,38 @@ for x in read("rows.csv"):
         loss = tf.reduce_mean(model(x) ** 2)
     tape = hvd.DistributedGradientTape(tape)
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+hvd.broadcast_variables(model.variables, root_rank=0)
+for i, rows in enumerate(tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10)):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(rows) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    if i == 20:
+        model.set_weights(tf.keras.models.clone_model(model).get_weights())  # HVD333
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+loss = tf.reduce_mean(tf.square(tf.layers.dense(rows, 1)))
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+again = tf.variables_initializer(tf.trainable_variables()[-2:])
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for i in range(200 // hvd.size()):
+        session.run(train)
+        if hvd.rank() == 0 and i == 20:
+            session.run(again)  # HVD333
 ```
 
 ```python
@@ -222,6 +255,23 @@ for rows in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10):
     gradients, norm = tf.clip_by_global_norm(tape.gradient(loss, model.trainable_variables), 1.0)
     if norm < 4.0:
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+```
+
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+loss = tf.reduce_mean(tf.square(tf.layers.dense(rows, 1)))
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+smaller = tf.group(*[tf.assign(v, 0.9 * v) for v in tf.trainable_variables()])
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(hvd.broadcast_global_variables(0))
+    for i in range(200 // hvd.size()):
+        session.run(train)
+        if i == 20:
+            session.run(smaller)
 ```
 
 ```python

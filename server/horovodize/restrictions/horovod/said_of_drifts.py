@@ -6,6 +6,7 @@ import ast
 
 from horovodize.interleaving import Verdict
 from horovodize.interleaving.applied_steps import WEIGHTS_BY_STEP
+from horovodize.interleaving.changes import VARIABLE_OF_LOSS
 
 
 def where(drift: Verdict) -> ast.AST:
@@ -22,6 +23,8 @@ def said(drift: Verdict) -> str:
         )
     if len(changing) > 1 and drift.detail == "weights":
         return "each rank sets weights of its own here: broadcast rank 0's after it, or let all set the same"
+    if len(changing) > 1 and drift.detail == VARIABLE_OF_LOSS:
+        return "each rank sets this to a draw of its own, which its losses are made with: broadcast rank 0's after it"
     if len(changing) > 1:
         return f"each rank changes the {drift.detail} here by a value of its own: exchange it first, by `hvd.allreduce`"
     return (
