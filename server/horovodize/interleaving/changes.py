@@ -272,7 +272,7 @@ class Changes:
         return isinstance(inner, ast.Name) and self._names_part(self.module.scopes.reaching(inner))
 
     def _names_part(self, bound: list[Binding]) -> bool:
-        """Whether a name stands for a layer or a variable of what is trained, and for nothing else: `last = model.layers[-1]`."""
+        """Whether a name stands for a layer or a variable of what is trained, and nothing else: `last = model.layers[-1]`."""
         if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
             return False
         part = bound[0].value

@@ -64,7 +64,7 @@ class FreshWeights:
         return bool(made) and all(map(self._builds, made)) and not self._loads(e)
 
     def _is_read_alone(self, name: ast.Name) -> bool:
-        """Whether a name is bound once, in the function and the loop that read it, to a model whose weights nothing else sets."""
+        """Whether a name is bound once, in the function and loop that read it, to a model whose weights nothing else sets."""
         syntax, bound = self.module.syntax, self.module.scopes.reaching(name)
         if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
             return False
