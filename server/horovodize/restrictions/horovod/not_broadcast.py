@@ -5,17 +5,18 @@ Each process draws weights of its own. Averaged gradients keep the difference: r
 gradients of the others.
 
 ## When it is reported
-On the first loop that trains, in a script that shows all of itself (or gives nothing that trains to what isn't seen),
-averages gradients, and neither broadcasts anything nor sets a seed nor loads weights on all ranks (a callback, hook or
-operation that broadcasts counts only if something gets it, and not where it never runs: under `if False:`, behind `[] and`,
-under a flag that each call passes as `False`); on a broadcast from `size()`, a rank that isn't there, or from a rank that
-each takes to be another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the
-script's own class, or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model,
-where only another one is broadcast (also of two that one function makes, or that one list of variables trains), or a part of
-it alone (`model.layers[-1].variables`), or rank 0's weights are sent when all is trained, on a run that initialises the
-variables after the broadcast, and, where other modules aren't seen, on what broadcasts and is given to nothing. Weights that
-a rank has itself, and copies or averages for another network, make ranks no more alike; nor does what is loaded into a part
-of a model whose head has weights of its own.
+On the first loop that trains, in a script that shows all of itself (or gives nothing that trains to what isn't seen), averages
+gradients, and neither broadcasts anything nor sets a seed nor loads weights on all ranks (a callback, hook or operation that
+broadcasts counts only if something gets it, and not where it never runs: under `if False:`, behind `[] and`, under a flag that
+each call passes as `False`); on a broadcast from `size()`, a rank that isn't there, or from a rank that each takes to be
+another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the script's own class,
+or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model, where only another
+one is broadcast (also of two that one function makes, or that one list of variables trains), or a part of it alone
+(`model.layers[-1].variables`), or rank 0's weights are sent when all is trained, on a run that initialises the variables after
+the broadcast, on what a broadcast misses as it is made later (layers that a model gets after it was sent, a graph's variables
+after the operation that sends them, models of later turns of a loop whose first alone is sent), and, where other modules
+aren't seen, on what broadcasts and is given to nothing. Weights that a rank has itself, and copies or averages for another
+network, make ranks no more alike; nor does what is loaded into a part of a model whose head has weights of its own.
 
 In such a script of `horovod.torch`, on the wrapped optimizer, where no weights are broadcast, no seed is set and not all
 ranks load weights.
@@ -210,7 +211,55 @@ for i, x in enumerate(batches):
         hvd.broadcast_variables(nets["actor"].variables, root_rank=0)
 ```
 
+```python
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+out = tf.layers.dense(rows, 8)
+send = hvd.broadcast_global_variables(0)  # HVD306
+loss = tf.reduce_mean(tf.square(tf.layers.dense(out, 1)))
+train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size())).minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    session.run(send)
+    for i in range(200 // hvd.size()):
+        session.run(train)
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(8, input_shape=(4,))])
+hvd.broadcast_variables(model.variables, root_rank=0)
+model = tf.keras.Sequential([model, tf.keras.layers.Dense(1)])  # HVD306
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(8, input_shape=(4,))])
+model = tf.keras.Sequential([model, tf.keras.layers.Dense(1)])
+hvd.broadcast_variables(model.variables, root_rank=0)
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in batches:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -365,6 +414,7 @@ from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_weights
+from horovodize.restrictions.horovod.made_after_sending import after_operation, of_later
 from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
 from horovodize.restrictions.horovod.sent_before_built import is_used_between, makes_weights_late
@@ -408,9 +458,12 @@ def find(context: Context) -> Iterator[Violation]:
     yield from _too_early(context)
     if not may_start_alike(context, "broadcast_variables", "broadcast_global_variables"):
         yield from _too_late(context)
+    if not may_start_alike(context, "broadcast_global_variables"):
+        yield from after_operation(context, RESTRICTION)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
         yield from _in_part(context)
+        yield from of_later(context, RESTRICTION)
     seen = use.shows_training or shows_callbacks(context)
     if not seen or (not use.is_whole and left(context)):
         if not may_start_alike(context):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.sent_by_helpers import handed
 from horovodize.restrictions.horovod.sent_weights import (
     is_left,
     made_by,
@@ -269,6 +270,12 @@ def _sends_no_model(context: Context, call: ast.Call) -> bool:
     given = (
         argument(call, "variables", 0) if context.facts.horovod.is_call(call, "broadcast_variables") else None
     )
+    sent = handed(context, given) if given is not None else []
+    return bool(sent) and all(_is_of_optimizer(context, e) for e in sent)
+
+
+def _is_of_optimizer(context: Context, given: ast.expr) -> bool:
+    """`optimizer.variables()`, or `optimizer.variables`."""
     if isinstance(given, ast.Call) and not given.args:
         given = given.func
     if not isinstance(given, ast.Attribute) or given.attr not in ("variables", "weights"):
