@@ -136,12 +136,12 @@ def _sent_in_first_turn(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]
     made = made_by(context, model) if isinstance(model, ast.Name) else []
     if model is None or len(made) != 1 or syntax.function(made[0]) is not syntax.function(send):
         return
-    anew = [loop for loop in syntax.loops(made[0]) if loop in syntax.loops(send)]
-    if not anew or not any(model is not None and _trains_in(context, model, loop) for loop in anew[:1]):
+    again = [loop for loop in syntax.loops(made[0]) if loop in syntax.loops(send)]
+    if not again or not any(model is not None and _trains_in(context, model, loop) for loop in again[:1]):
         return
     for test, arm in syntax.conditions(send):
         asked, answer = _plain(test.test, arm == "body")
-        if isinstance(asked, ast.Name) and _is_set_once(context, asked, answer, set(anew)):
+        if isinstance(asked, ast.Name) and _is_set_once(context, asked, answer, set(again)):
             yield send, model
 
 

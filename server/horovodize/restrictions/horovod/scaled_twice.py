@@ -6,8 +6,8 @@ diverges.
 
 ## When it is reported
 On the rate of a wrapped optimizer, or of one that trains with a wrapped tape, which is multiplied by `size()` more than once
-on its only way; also of PyTorch's optimizers. On what sets the rate of such an optimizer to `size()` times what it has.
-
+on its only way, also where a setting that it is made of has grown before (`args.lr`, `config["rate"]`, a field of a data
+class); also of PyTorch's optimizers. On what sets the rate of such an optimizer to `size()` times what it has.
 ## Quick fix
 Leave out a `* hvd.size()` that is written in the rate.
 
@@ -42,7 +42,30 @@ model.compile(hvd.DistributedOptimizer(optimizer), "mse")
 optimizer.learning_rate = optimizer.learning_rate * hvd.size()  # HVD309
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+config = {"rate": 0.01}
+config["rate"] *= hvd.size()
+optimizer = tf.keras.optimizers.SGD(config["rate"] * hvd.size())  # HVD309
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+config = {"rate": 0.01}
+if weak_scaling:
+    config["rate"] *= hvd.size()
+optimizer = tf.keras.optimizers.SGD(config["rate"] * hvd.size())
+model.compile(hvd.DistributedOptimizer(optimizer), "mse")
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -105,6 +128,7 @@ from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
+from horovodize.restrictions.horovod.scaled_settings import grown_before
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary.syntax import argument, is_main_guard
@@ -222,12 +246,14 @@ def _is_scaled_before(context: Context, rate: ast.expr) -> bool:
 
 
 def _before(context: Context, rate: ast.expr) -> Iterator[ast.expr]:
-    """What a rate is before it grows: each that calls pass for a parameter, or the first one of a schedule."""
+    """What a rate is before it grows: each that calls pass for a parameter, the first one of a schedule, or a setting that has
+    grown itself."""
     bound = context.scopes.reaching(rate) if isinstance(rate, ast.Name) else []
     if bound and all(b.kind == "parameter" for b in bound):
         yield from (first_rate(context, e) for b in bound for e in context.values.passed(b))
     else:
         yield first_rate(context, rate)
+        yield from grown_before(context, rate)
 
 
 def _fix(context: Context, rate: ast.expr) -> Fix | None:
