@@ -6,13 +6,14 @@ process would have trained with 1/size() of the rows.
 
 ## When it is reported
 On what trains, where the optimizer and the tape are seen and neither averages: a `fit` whose model is compiled with a plain
-optimizer; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the gradients of a plain tape, or in a graph of
-`tf.gradients` or a plain optimizer's `compute_gradients`, also where `DistributedOptimizer` is around its optimizer. That one
-averages in `fit` and `minimize` only: since TensorFlow 2.4, its `apply_gradients` applies what it is given. Not where the
-gradients pass through a collective, or anything that can't be seen, nor where the weights themselves are averaged; but also
-where variables add up gradients of plain tapes in a script that averages nothing. Where none of that is seen, on
-`DistributedOptimizer` and `DistributedGradientTape` of which nothing uses what they give, also in a module that trains for
-others. As information, where the model is of a class that can't be seen: its `train_step` may average.
+optimizer, also by an option, after a wrapped one; a `minimize` of a plain optimizer in a graph; `apply_gradients` with the
+gradients of a plain tape, or in a graph of `tf.gradients` or a plain optimizer's `compute_gradients`, also where
+`DistributedOptimizer` is around its optimizer. That one averages in `fit` and `minimize` only: since TensorFlow 2.4, its
+`apply_gradients` applies what it is given. Not where the gradients pass through a collective, or anything that can't be seen,
+nor where the weights themselves are averaged; but also where variables add up gradients of plain tapes in a script that
+averages nothing. Where none of that is seen, on `DistributedOptimizer` and `DistributedGradientTape` of which nothing uses
+what they give, also in a module that trains for others. As information, where the model is of a class that can't be seen: its
+`train_step` may average.
 
 Where Keras 3 is known to train, also on a `fit` or `train_on_batch` of a model that is compiled with Horovod's own wrapper: it
 replaces methods that Keras 3 no longer calls, and averages nothing, without an error. Not where the script stops under Keras
@@ -183,7 +184,32 @@ gan.compile()
 gan.fit(batches, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 ```
 
+```python
+import sys
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+if "--fine" in sys.argv:
+    model.compile(tf.keras.optimizers.SGD(0.001 * hvd.size()), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD304
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+if hvd.size() == 1:
+    model.compile(tf.keras.optimizers.SGD(0.001), "mse")
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -308,6 +334,7 @@ from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training, unused_wrappers
 from horovodize.restrictions.horovod.averaged_in_part import seldom_averaged
+from horovodize.restrictions.horovod.compiled_by_option import compiled_by_option
 from horovodize.restrictions.horovod.fitted_optimizers import (
     by_strategy,
     is_elsewhere,
@@ -375,6 +402,9 @@ def _fits(context: Context) -> Iterator[Violation]:
                 related=[context.related(compiles[0].call, "compiled here")],
             )
             continue
+        by_option = compiled_by_option(context, fit.call, compiles)
+        if by_option is not None:
+            compiles, given = [by_option[0]], list(by_option[0].optimizers)
         if not compiles or len(given) != len(compiles) or not all(is_plain(context, e) for e in given):
             continue
         if sites.own_step(fit.model) is not None or not use.runs(fit.call) or is_elsewhere(context, fit):
@@ -384,6 +414,7 @@ def _fits(context: Context) -> Iterator[Violation]:
             context,
             fit.call,
             "each rank trains a model of its own here"
+            + (f" where `{context.text(by_option[1].test)}`" if by_option is not None else "")
             + (", unless its class averages in a `train_step`" if unseen else "")
             + ": the optimizer that it is compiled with averages nothing; give `compile` `hvd.DistributedOptimizer(optimizer)`",
             severity=Severity.INFORMATION if unseen else None,

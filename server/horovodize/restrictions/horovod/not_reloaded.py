@@ -5,7 +5,8 @@ A saved model remembers the optimizer by the name that it has without Horovod. `
 it, and training goes on with each rank by itself. `hvd.load_model` wraps it again.
 
 ## When it is reported
-On a `fit` of a model that `load_model` of Keras gives, or may give, and that nothing compiles afterwards.
+On a `fit` of a model that `load_model` of Keras gives, or may give, and that nothing compiles afterwards; also where a function
+builds and compiles the other one.
 
 ## Quick fix
 Use `hvd.load_model`.
@@ -54,6 +55,24 @@ def main():
 
 
 main()
+```
+
+```python
+import sys
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+
+
+def build():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+    return model
+
+
+model = tf.keras.models.load_model("model.h5") if len(sys.argv) > 1 else build()
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD316
 ```
 
 ## Near misses
@@ -154,6 +173,7 @@ from horovodize.restrictions.horovod.mending import keras
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
+from horovodize.summary.site_kinds import Compile
 from horovodize.summary.syntax import argument, position
 
 _LOAD = "tensorflow.keras.models.load_model"
@@ -176,6 +196,8 @@ def find(context: Context) -> Iterator[Violation]:
             for c in context.sites._raw_compiles
             if _is_written_alike(context, c.model, fit.model) and _is_of_another(context, c.call, loads)
         ]
+        if len(loads) < len(made) and not before:
+            before = _compiled_where_built(context, made, loads)
         if len(loads) < len(made) and not before:
             continue  # who makes the others may compile this one, too
         compiled = any(
@@ -244,6 +266,27 @@ def _asks_the_contrary(context: Context, one: ast.Call, other: ast.Call) -> bool
         for place in (one, other)
     ]
     return any((text, not given) in asked[1] for text, given in asked[0])
+
+
+def _compiled_where_built(
+    context: Context, made: list[ast.Call | None], loads: list[ast.Call]
+) -> list[Compile]:
+    """The places that compile each model that isn't loaded where it is built, `def build(): … model.compile(…); return model`,
+    and so never one that is loaded; none if there may be others, or if a test of the rank lets some ranks load."""
+    others = {call for call in made if call is not None and call not in loads}
+    if None in made or any(map(context.facts.rank_tests.may_be_guarded, loads)):
+        return []
+    found, seen = list[Compile](), set[ast.Call]()
+    for c in context.sites._raw_compiles:
+        of = set(context.values.calls(c.model))
+        if (
+            of
+            and of <= others
+            and all(context.syntax.function(c.call) is context.syntax.function(o) for o in of)
+        ):
+            found.append(c)
+            seen |= of
+    return found if others <= seen else []
 
 
 def _is_replaced(context: Context, loads: list[ast.Call]) -> bool:
