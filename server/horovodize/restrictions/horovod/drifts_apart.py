@@ -11,14 +11,14 @@ broadcast sends, on rates that a session is fed, and on copies of weights into a
 flag leaves out just where rank 0 has restored its weights (`epoch == 0`, `not args.resume`) sends nothing. On layers,
 optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself, or finds in its
 own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
-that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a set,
-or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into a
-model, or that it draws to be frozen; on weights that ranks set to draws of their own, those of a model just built among them,
-or to what they make of their own rows; on runs of a session that set weights on one rank alone, unless it sets them back; and
-on numbers or projections drawn once that losses are made with; on averaged gradients that a rank applies or leaves out by its
-own loss, or that it changes by it or by a draw of its own. As information, on what rows are scaled by, if that is the mean, or
-another number, of the rank's own part of them.
-
+that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
+set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
+a model, or that it draws to be frozen; on weights that ranks set to draws of their own, those of a model just built among
+them, or to what they make of their own rows; on runs of a session that set weights on one rank alone, unless it sets them
+back; and on numbers or projections drawn once that losses are made with; on averaged gradients that a rank applies or leaves
+out by its own loss, or that it changes by it or by a draw of its own; on models that a rank chooses by its own rows and trains
+on, and on what it moves on by its own rows and losses are made with. As information, on what rows are scaled by, if that is
+the mean, or another number, of the rank's own part of them.
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
 average (`hvd.allreduce`) or by rank 0's value (`hvd.broadcast_object`).
@@ -193,7 +193,35 @@ for rows in tf.data.Dataset.range(1000).shard(hvd.size(), hvd.rank()).batch(10):
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+models = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]
+for model in models:
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+    model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+best = min(models, key=lambda model: model.evaluate(rows))  # HVD333
+best.fit(rows, epochs=2)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+rows = read("rows.csv")[hvd.rank()::hvd.size()]
+models = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]
+for model in models:
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+    model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+best = min(models, key=lambda model: float(hvd.allreduce(model.evaluate(rows))))
+best.fit(rows, epochs=2)
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
@@ -303,6 +331,7 @@ from horovodize.restrictions.horovod.frozen_layers import frozen_layers
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.made_with_numbers import given, goes_by_steps, made
 from horovodize.restrictions.horovod.own_balances import own_balances
+from horovodize.restrictions.horovod.own_choices import own_choices
 from horovodize.restrictions.horovod.own_constants import own_constants
 from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
 from horovodize.restrictions.horovod.said_of_drifts import said, where
@@ -332,6 +361,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_frozen(context, answers)
         yield from _of_balances(context, answers)
         yield from _of_gradients(context, answers)
+        yield from _of_choices(context, answers)
     for call, rate in _rates(context):
         if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
@@ -400,6 +430,18 @@ def _of_gradients(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
             "each rank decides by its own loss whether it applies the averaged gradients, so that their weights differ: let "
             "all decide alike, by an average (`hvd.allreduce`)",
             related=[context.related(applied, "applied here")],
+        )
+
+
+def _of_choices(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
+    """Models that each rank chooses by its own rows, and trains on."""
+    for choice, trains in own_choices(context, answers):
+        yield RESTRICTION.at(
+            context,
+            choice,
+            "each rank chooses by its own rows which model it trains on, and they may be different ones: let all choose alike, "
+            "by an average (`hvd.allreduce`)",
+            related=[context.related(trains, "trained on here")],
         )
 
 

@@ -21,11 +21,14 @@ _FAR = 2000  # nodes that a loss is made of
 _Read = ast.Name | ast.Attribute
 
 
-def own_balances(context: Context, answers: OwnAnswers) -> Iterator[tuple[ast.stmt, str]]:
+def own_balances(context: Context, answers: OwnAnswers) -> Iterator[tuple[ast.stmt | ast.expr, str]]:
     """The statements that move such numbers on, and how these are called."""
     if any(context.facts.steps.game(u.call) for u in context.sites.updates):
         return  # what a rank compares its own games with is its own
     loops = _training_loops(context)
+    for call, variable, value in _moved_variables(context, loops) if loops else ():
+        if answers.is_own_value(value):
+            yield call, context.text(variable)
     told = set[ast.AST]()
     for read in _reads(context) if loops else ():
         bound = context.values.bindings(read)
@@ -38,6 +41,48 @@ def own_balances(context: Context, answers: OwnAnswers) -> Iterator[tuple[ast.st
                 if answers.is_own_value(b.value):
                     told.add(b.statement)
                     yield b.statement, context.text(read)
+
+
+def _moved_variables(context: Context, loops: set[ast.AST]) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
+    """The calls in a training loop that move a variable of the losses on by something, `table.assign(0.9 * table + 0.1 * x)`;
+    the variable, and what it is set to. Not what is put into a queue."""
+    made = {
+        c
+        for read in _reads(context)
+        for c in context.values.calls(read)
+        if context.names.last(c.func) == "Variable"
+    }
+    for n in context.module.loads.get("assign") if made else ():
+        call = context.syntax.parent.get(n)
+        if (
+            not isinstance(n, ast.Attribute)
+            or not isinstance(call, ast.Call)
+            or call.func is not n
+            or not call.args
+        ):
+            continue
+        if not any(loop in loops for way in context.drive.ways(call) for f in way for loop in f.loops):
+            continue
+        of, value = context.values.calls(n.value), call.args[0]
+        if of and set(of) <= made and _is_moved(context, value, n.value):
+            yield call, n.value, value
+
+
+def _is_moved(context: Context, value: ast.expr, variable: ast.expr) -> bool:
+    """Whether a value is a variable times something, and something added: `0.9 * table + 0.1 * x`."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+        return False
+    text = context.text(variable)
+    factors = [
+        e
+        for side in (value.left, value.right)
+        for e in (
+            (side.left, side.right)
+            if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult)
+            else (side,)
+        )
+    ]
+    return any(context.text(e) == text for e in factors)
 
 
 def _training_loops(context: Context) -> set[ast.AST]:
