@@ -48,6 +48,31 @@ HELPER = "def send(*objects):\n    for o in objects:\n        hvd.broadcast_vari
         ([("        pass\n", "        send(opt.variables())\n")], True),
         ([("        pass\n", "        send(opt.variables(), model.variables)\n")], False),
         ([("        pass\n", "        send(*all_of_it)\n")], False),
+        ([("        pass\n", "        send(model.layers[0].variables, opt.variables())\n")], True),
+        (
+            [
+                (
+                    "        pass\n",
+                    "        send(model.layers[0].variables)\n        hvd.broadcast_object(i)\n",
+                )
+            ],
+            True,
+        ),
+        ([("        pass\n", "        send(other.variables)\n"), ("#BEFORE", "other = build()")], True),
+        (
+            [
+                ("        pass\n", "        send(other.variables, model.variables)\n"),
+                ("#BEFORE", "other = build()"),
+            ],
+            False,
+        ),
+        (
+            [
+                ("        pass\n", "        send(*[v.variables for v in (model, opt)])\n"),
+                ("#BEFORE", "other = build()"),
+            ],
+            False,
+        ),
         (
             [
                 ("        pass\n", "        send(opt.variables())\n"),

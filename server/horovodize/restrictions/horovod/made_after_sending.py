@@ -14,7 +14,8 @@ from horovodize.summary.syntax import argument, position
 
 _OPERATION = "broadcast_global_variables"
 _SENDS = "broadcast_variables"
-_OTHERS = ("broadcast_object", "broadcast", "broadcast_", "broadcast_parameters")
+# What else sends weights: values that `broadcast_object` gives are put into weights by what bears another name.
+_OTHERS = ("broadcast_", "broadcast_parameters")
 _LIMIT = 800
 # What draws first weights.
 _WEIGHTED = frozenset(

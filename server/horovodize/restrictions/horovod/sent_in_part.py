@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.sent_by_helpers import handed
 from horovodize.restrictions.horovod.sent_weights import HANDED, is_optimizer, trained_models
 from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import argument
 
 _SENDS = "broadcast_variables"
-_OTHERS = ("broadcast_object", "broadcast", "broadcast_parameters", "broadcast_optimizer_state")
+# What else sends weights: values that `broadcast_object` gives are put into weights by what bears another name.
+_OTHERS = ("broadcast_parameters", "broadcast_optimizer_state")
 
 
 def sent_in_part(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
@@ -24,7 +26,8 @@ def sent_in_part(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]
         return
     if any(isinstance(t, ast.Attribute) and t.attr == "trainable" for t in _set(context)):
         return
-    sent = [argument(call, "variables", 0) for call in sends]
+    each = [argument(call, "variables", 0) for call in sends]
+    sent = [e for v in each for e in ((handed(context, v) or [v]) if v is not None else [v])]
     parts = {text for e in sent if e is not None and (text := _part_of(context, e)) is not None}
     whole = [
         e for e in sent if e is None or (_part_of(context, e) is None and not _is_of_optimizer(context, e))

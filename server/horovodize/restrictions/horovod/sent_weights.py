@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.models_in_tables import is_each_of, made_for_each, of_table
+from horovodize.restrictions.horovod.sent_by_helpers import handed
 from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
@@ -118,7 +119,9 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
     """Updates of a model that no broadcast sends, the model, and a broadcast of another's weights. Only where all models are
     told apart: each has a name, and is made by a call of its own."""
     sends = context.facts.horovod.calls("broadcast_variables")
-    given = [m for call in sends for m in _models(context, argument(call, "variables", 0))]
+    sent_by = [argument(call, "variables", 0) for call in sends]
+    variables = [e for v in sent_by for e in ((handed(context, v) or [v]) if v is not None else [v])]
+    given = [m for e in variables for m in _models(context, e)]
     if not given or None in given or context.facts.horovod.calls(*HANDED):
         return
     sent = {c for m in given if m is not None for c in made_by(context, m)}
