@@ -58,6 +58,8 @@ WITHIN = "    opt.apply_gradients(zip(grads, model.trainable_variables))\n"
                             "    opt.apply_gradients(random.sample(pairs, 2))\n")]),
         ("1.0 + loss", [(APPLY, "    grads = [g / (1.0 + loss) for g in grads]\n" + APPLY)]),
         ("1.0 + loss", [(WITHIN, "    grads = [tf.math.divide(g, 1.0 + loss) for g in grads]\n" + WITHIN)]),
+        ("tf.random.normal", [(APPLY, "    pairs = [(g + tf.random.normal([]), 1.0) for g in grads]\n"
+                               "    grads = [g * w for g, w in pairs]\n" + APPLY)]),
         ("tf.where", [(APPLY, "    grads = [tf.where(loss < 4.0, g, 0.0 * g) for g in grads]\n" + APPLY)]),
     ],
 )  # fmt: skip
@@ -94,6 +96,11 @@ AGREED = "    loss = hvd.allreduce(loss)\n"
         [("tape = hvd.DistributedGradientTape(tape)", "pass"),
          ("grads = tape.gradient(loss, model.trainable_variables)",
           "grads = [hvd.allreduce(g + tf.random.normal([])) for g in tape.gradient(loss, model.trainable_variables)]")],
+        [(APPLY, "    kept.append((loss, grads))\n    grads = [g for _, each in kept for g in each]\n" + APPLY),
+         ("count = 0\n", "kept = []\n")],
+        [(APPLY, "    out = (loss, grads)\n    grads = out[1]\n" + APPLY)],
+        [(APPLY, "    grads = taken(grads, loss)[0]\n" + APPLY),
+         ("count = 0\n", "def taken(grads, loss):\n    return grads, loss\n\n\n")],
         [("tf.keras.layers.Dense(1)]", "tf.keras.layers.Dropout(0.1), tf.keras.layers.Dense(1)]")],
     ],
 )  # fmt: skip

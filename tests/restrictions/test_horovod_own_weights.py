@@ -202,3 +202,52 @@ def test_a_variable_is_loaded_by_one_rank() -> None:
 )  # fmt: skip
 def test_what_all_ranks_set_or_one_takes_back_is_none(op: str, place: str, run: str) -> None:
     assert not violations(changed(GRAPH, ("#OP", op), (place, run)), "HVD333")
+
+
+OWN_STEP = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+from horovod.tensorflow import DistributedGradientTape
+
+hvd.init()
+x = np.random.default_rng(hvd.rank()).normal(size=(256, 4)).astype("float32")
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+        self.last = tf.Variable(1.0, trainable=False)
+        self.seen = self.add_weight(name="seen", shape=(), trainable=False)
+
+    def call(self, rows):
+        return self.dense(rows)
+
+    def train_step(self, data):
+        rows, numbers = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self(rows, training=True) - numbers) ** 2)
+        tape = DistributedGradientTape(tape)
+        grads = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+        SET
+        return {"loss": loss}
+
+
+model = Net()
+model.compile(tf.keras.optimizers.SGD(0.001 * hvd.size()), "mse")
+model.fit(x, x[:, :1], callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("set_to", "found"),
+    [
+        ("self.last.assign(loss)", False),
+        ("self.last.assign(0.9 * self.last + 0.1 * loss)", False),
+        ("self.seen.assign_add(tf.reduce_sum(rows))", False),
+    ],
+)
+def test_variables_that_a_model_only_shows_are_none(set_to: str, found: bool) -> None:
+    assert bool(violations(changed(OWN_STEP, ("SET", set_to)), "HVD333")) is found

@@ -32,16 +32,23 @@ class OwnWeights:
             return self._sessions.draw(call)
         # Of a callback it isn't seen what is sent after it, but for what it builds in later epochs.
         if self.facts.hooks.around(call) is None:
-            for e in call.args:
-                if self.answers.is_drawn(e) or self._is_of_own_rows(
-                    e
-                ):  # `v.assign_add(tf.random.normal(v.shape))`
-                    return e
+            own = next(
+                filter(self.answers.is_drawn, call.args), None
+            )  # `v.assign_add(tf.random.normal(v.shape))`
+            own = own or next((e for e in call.args if self._is_of_own_rows(call, e)), None)
+            if own is not None:
+                return own
         return self._fresh.among(call.args) if self._fresh.may_come_after_sending(call) else None
 
-    def _is_of_own_rows(self, e: ast.expr) -> bool:
+    def _is_of_own_rows(self, call: ast.Call, e: ast.expr) -> bool:
         """Whether a value is surely made of the rows of one rank. Steps of a rank by its own gradients are another fault, or
         none, if they are undone or averaged later."""
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr not in _ASSIGNED:
+            return False
+        # What a script makes as a variable of its own may be what it only logs: `self.last_loss.assign(loss)`.
+        if self.module.values.calls(func.value):
+            return False
         if not (self.answers.is_own_value(e) or self.answers.is_chosen_alone(e)):
             return False
         behind = self.module.values.depends([e], _BEHIND)

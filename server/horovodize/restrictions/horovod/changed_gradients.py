@@ -102,15 +102,35 @@ def _behind(context: Context, pairs: ast.expr) -> Iterator[ast.expr]:
                 for b in context.scopes.reaching(n):
                     if b.kind == "parameter":
                         todo += values.passed(b)
+                    elif b.kind == "item" and b.path and b.value is not None:
+                        todo += _items(context, b.value, b.path)
                     elif b.kind in ("assign", "augment", "item", "put") and b.value is not None:
                         todo += flow.parts(b.value, b.path) if b.kind == "assign" else [b.value]
                 todo += [*flow.appended(n), *flow.elements.values(n)]
+            case ast.ListComp() | ast.GeneratorExp():  # what it goes through, by the names in there
+                todo.append(n.elt)
+            case ast.Subscript():  # a part: what else is beside it doesn't count
+                todo += [o.node for o in values.origins(n) if o.node is not n]
             case ast.Attribute():
                 if n.attr not in _OF_MODEL:
                     todo += [b.value for b in values.attribute_bindings(n) if b.value is not None]
                     todo += flow.appended(n)
             case _:
                 todo += [c for c in ast.iter_child_nodes(n) if not isinstance(c, ast.stmt)]
+
+
+def _items(context: Context, listed: ast.expr, path: tuple[int, ...]) -> list[ast.AST]:
+    """What a loop gives under one of its names, `for gradient, weight in zip(gradients, weights):`, and nothing beside it."""
+    found = list[ast.AST]()
+    for origin in (o.node for o in context.values.origins(listed)):
+        parts: list[ast.expr] = []
+        if isinstance(origin, ast.Call) and context.is_builtin(origin.func, "zip"):
+            parts = origin.args
+        elif isinstance(origin, (ast.ListComp, ast.GeneratorExp)) and isinstance(origin.elt, ast.Tuple):
+            parts = origin.elt.elts
+        if len(path) == 1 and isinstance(path[0], int) and 0 <= path[0] < len(parts):
+            found.append(parts[path[0]])
+    return found
 
 
 def _ends(context: Context, call: ast.Call) -> bool:
