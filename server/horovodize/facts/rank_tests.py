@@ -8,11 +8,12 @@ import sys
 from dataclasses import dataclass
 
 from horovodize.facts.certain_tests import CertainTests
+from horovodize.facts.chosen_by_rank import deciding_object
 from horovodize.facts.horovod_use import HorovodUse
 from horovodize.facts.sources import ENDS_OF_PROGRAM
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES
+from horovodize.summary.syntax import CALLABLES, Function
 
 _RANK = ("rank", "local_rank", "cross_rank")
 # A guess, and used for silence only: a test that is written so may be one of the rank.
@@ -117,12 +118,20 @@ class RankTests:
                 if found is not None:
                     return found
             if isinstance(a, CALLABLES):
-                return None
+                return self._of_callers(a) if isinstance(a, ast.Lambda) else None
             found = self._at(a, child)
             if found is not None:
                 return found
             child = a
         return None
+
+    def _of_callers(self, function: ast.Lambda) -> RankTest | None:
+        """The test by which all that call a lambda are decided: `for report in [lambda: model.save("model.h5")]: report()`."""
+        callers = self.module.values.callers(function)
+        if not callers or any(self.module.syntax.inside(call, function) for call in callers):
+            return None
+        tests = [self.deciding(call) for call in callers]
+        return tests[0] if None not in tests else None
 
     def _at(self, a: ast.AST, child: ast.AST) -> RankTest | None:
         field = self.module.syntax.field[child]
@@ -153,7 +162,14 @@ class RankTests:
 
     def on_way(self, way: tuple[Frame, ...]) -> RankTest | None:
         """The innermost test of the rank on a way down to a place."""
-        return next((found for frame in way if (found := self.deciding(frame.node)) is not None), None)
+        method: Function | None = None
+        for frame in way:
+            found = self.deciding(frame.node)
+            by_object = deciding_object(self.module, frame.node, method, self.deciding) if method else None
+            if found is not None or by_object is not None:
+                return found or (RankTest(by_object[0].test, tuple(by_object[1])) if by_object else None)
+            method = frame.function
+        return None
 
     def may_be_guarded(self, node: ast.AST) -> bool:
         """Whether some ranks alone may run a node, on any way to it: by a test of the rank, or one that may be."""

@@ -204,10 +204,11 @@ class Attempt(Step):
 
 @dataclass(frozen=True, eq=False)
 class Called(Step):
-    """A function of the script that is called, and what it does."""
+    """A function of the script that is called, and what it does. `function`: which one, of several that the call may run."""
 
     call: ast.Call
     body: Block
+    function: ast.AST | None = None
 
     @property
     def parts(self) -> Block:
@@ -265,9 +266,9 @@ def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
         case Batches(body=body):
             body = without_files(body, risks)
             return Batches(body) if body else None
-        case Called(call=call, body=body):
+        case Called(call=call, body=body, function=function):
             body = without_files(body, risks)
-            return Called(call, body) if body else None
+            return Called(call, body, function) if body else None
         case Attempt(risk=risk, handler=handler, body=body, caught=caught, after=after, last=last):
             body = without_files(body, risks if risk is None else risks | {risk})
             caught, after, last = (without_files(part, risks) for part in (caught, after, last))

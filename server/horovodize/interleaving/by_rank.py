@@ -233,6 +233,10 @@ class ByRank:
         certain = [v for v, answers in kept if True in answers] or [v for v, answers in kept if not answers]
         return certain[0] if certain else None
 
+    def is_kept_from(self, node: ast.AST) -> bool:
+        """Whether this rank surely doesn't run a place, by a test around it in its function."""
+        return False in self._answers(node)
+
     def _answers(self, statement: ast.AST) -> list[bool | None]:
         """Whether this rank takes each of the arms that a statement is in; None where that isn't seen."""
         found: list[bool | None] = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from horovodize.facts.facts import Facts
+from horovodize.facts.chosen_by_rank import makers
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
@@ -30,8 +30,10 @@ from horovodize.interleaving.actions import (
 )
 from horovodize.interleaving.by_rank import ByRank
 from horovodize.interleaving.compared import ComparedNumbers
+from horovodize.interleaving.deciding import begins_horovod, is_set_apart, taken_by
 from horovodize.interleaving.numbered_loops import bounds, rank_counts
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
+from horovodize.summary.activation import Activation
 from horovodize.summary.syntax import FUNCTIONS
 
 Key: TypeAlias = tuple[object, ...]
@@ -118,6 +120,8 @@ class Execution:
         self._failing: ast.expr | None = None
         self._stopped: Stop | None = None
         self._calls: list[ast.Call] = []  # that led here, the outermost first
+        self._activations = answers.facts.drive.activations
+        self._activation: Activation | None = None  # of the function that is gone through, where it's known
         self._unsure = self._modes = self._several = self._quiet = self._steps = 0
 
     def of(self, block: Block) -> Run:
@@ -171,9 +175,7 @@ class Execution:
             case Called():
                 quiet = Holds.OF_OTHERS not in action.holds
                 self._quiet += quiet
-                self._calls.append(action.call)
-                how = self._block(action.body)
-                self._calls.pop()
+                how = self._called(action)
                 self._quiet -= quiet
                 return how if how in (Exit.END, Exit.RAISE) else None
             case Choice():
@@ -189,6 +191,32 @@ class Execution:
             case Attempt():
                 return self._attempt(action)
         return None
+
+    def _called(self, action: Called) -> Exit | None:
+        """Goes through a function, unless this call surely runs another one: `step(x)` of what is passed for `step`."""
+        before, inner = self._activation, None
+        if action.function is not None:
+            here = self._where(action.call)
+            inner = self._activations.entered(action.call, action.function, here)
+            if inner is None or self._has_another_object(action.call, action.function):
+                return None
+        self._activation = inner
+        self._calls.append(action.call)
+        how = self._block(action.body)
+        self._calls.pop()
+        self._activation = before
+        return how
+
+    def _has_another_object(self, call: ast.Call, method: ast.AST) -> bool:
+        """Whether this rank surely runs a method of another class: `log = Writer() if hvd.rank() == 0 else Silent()`."""
+        made = makers(self.answers.facts.module, call, method)
+        return bool(made) and all(self.me.is_kept_from(node) for node in made)
+
+    def _where(self, node: ast.AST) -> Activation:
+        """The activation of the function that a node stands in."""
+        function, now = self._activations.syntax.function(node), self._activation
+        is_here = now is not None and (now.function is function or isinstance(now.function, ast.Lambda))
+        return now if now is not None and is_here else self._activations.unknown(function)
 
     # ------------------------------------------------------------------ decisions
 
@@ -240,6 +268,8 @@ class Execution:
         """Whether a test is true on a rank, as the calls that led here pass what it asks for: `run(rows, train=False)`; or
         whether they pass anything: `train_op is not None`."""
         seen = by_rank.truth(test)
+        if seen is None:
+            seen = self._truth_here(test)
         graph, scopes = self.answers.facts.module.values.graph, self.answers.facts.module.scopes
         wanted = _asked_for_none(test)
         asked = test if wanted is None else wanted[0]
@@ -256,6 +286,12 @@ class Execution:
             asked = given
             seen = by_rank.truth(given) if wanted is None else _is_none(given, wanted[1])
         return seen
+
+    def _truth_here(self, test: ast.expr) -> bool | None:
+        """The same by what the calls pass, also to constructors: `mode == "train"`, `self.training`."""
+        if self._activation is None:
+            return None
+        return self._activations.truth(test, self._activation)
 
     def _turns(self, turns: Turns) -> Exit | None:
         number = self._number(turns.loop)
@@ -352,52 +388,3 @@ def _is_none(given: ast.expr, wanted: bool) -> bool | None:
     if isinstance(given, ast.Constant):
         return (given.value is None) == wanted
     return not wanted if isinstance(given, ast.Attribute) else None
-
-
-def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:
-    """Who decides a test whose answer isn't to be seen. Ranks on other hosts have other files: that counts where some of them
-    would wait for the others. (What is loaded from a file of all hosts is the usual way to begin alike.)"""
-    taken = answers.of_test(choice.test)
-    if taken is Taken.ALIKE and answers.is_asked_again(choice.test):
-        return Taken.OWN
-    waits = taken is Taken.ALIKE and Holds.COLLECTIVE in choice.holds and not choice.free
-    asks = answers.asks_whether_there if Holds.EQUALS in choice.holds else answers.depends_on_host
-    return Taken.OWN if waits and asks(choice.test) else taken
-
-
-def begins_horovod(facts: Facts, test: ast.expr, answer: bool) -> bool:
-    """Whether Horovod is begun where a test is answered so: what is done there, several ranks do, whatever else decides."""
-    around = facts.module.syntax.parent.get(test)
-    if not isinstance(around, ast.If):
-        return False
-    arm = around.body if answer else around.orelse
-    return any(facts.module.syntax.inside(start, part) for start in facts.horovod.starts for part in arm)
-
-
-def is_set_apart(choice: Choice, everyone: Sequence[ByRank]) -> bool:
-    """Whether what leads to a collective or out of a block is decided by something that some ranks alone have set again."""
-    if not choice.holds & (Holds.COLLECTIVE | Holds.ENDS) or Holds.EQUALS in choice.holds:
-        return False  # `if step == 1:`, before a broadcast: that is asked before anything is set
-    known = [by_rank.set_by(choice.test) for by_rank in everyone]
-    return any(one < other for one in known for other in known)
-
-
-def may_differ(action: Action, everyone: Sequence[ByRank], answers: OwnAnswers) -> bool:
-    """Whether ranks may go on differently from a step."""
-    match action:
-        case Choice(test=test):
-            seen = {by_rank.truth(test) for by_rank in everyone}
-            own = None in seen and (taken_by(action, answers) is Taken.OWN or is_set_apart(action, everyone))
-            return len(seen) > 1 or own
-        case Turns(loop=loop):
-            counts = {rank_counts(by_rank, loop) for by_rank in everyone}
-            if None not in counts:
-                return len(counts) > 1
-            bound = bounds(loop)
-            settings = {by_rank.set_by(bound) for by_rank in everyone} if bound is not None else set()
-            return len(settings) > 1 or answers.of_turns(loop) is Taken.OWN
-        case Attempt(risk=risk):
-            return risk is not None
-        case Change(own=own):
-            return own is not None
-    return False

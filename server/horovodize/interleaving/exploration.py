@@ -10,7 +10,8 @@ from functools import cached_property
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Block, everything, without_files
 from horovodize.interleaving.by_rank import ByRank
-from horovodize.interleaving.execution import Decisions, Did, Execution, Key, Run, may_differ
+from horovodize.interleaving.deciding import may_differ
+from horovodize.interleaving.execution import Decisions, Did, Execution, Key, Run
 from horovodize.interleaving.program import Program
 from horovodize.interleaving.settings import Settings
 from horovodize.interleaving.verdicts import Trouble, Verdict, partings, races

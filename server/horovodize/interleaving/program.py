@@ -335,7 +335,8 @@ class Program:
             yield Called(call, self._block(wrapped.body))
             return
         graph = self.module.values.graph
-        for run in (*graph.runs(call), *graph.run_last(call), *run_at_once(self.facts, call)):
+        called = graph.runs(call)
+        for run in (*called, *graph.run_last(call), *run_at_once(self.facts, call)):
             function = run
             if isinstance(run, ast.ClassDef):
                 function = next(
@@ -343,7 +344,7 @@ class Program:
                 )
             body = self._body(function)
             if body:
-                yield Called(call, body)
+                yield Called(call, body, function if run in called else None)
 
     def _run_by(self, call: ast.Call, function: ast.expr) -> Block:
         """What a call runs of a function that it is given, without arguments."""

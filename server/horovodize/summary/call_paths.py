@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from horovodize.source.nodes import walk
+from horovodize.summary.activations import Activations
 from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.handed_fetches import fetches_no_training
+from horovodize.summary.left_out import is_left_out_there
 from horovodize.summary.methods_by_name import runs_another
 from horovodize.summary.module import Module
 from horovodize.summary.once import once
@@ -42,6 +44,7 @@ class Drive:
 
     def __init__(self, module: Module, sites: Sites) -> None:
         self.module, self.sites = module, sites
+        self.activations = Activations(module)
         self._ways: dict[ast.AST, list[tuple[Frame, ...]]] = {}
 
     @cached_property
@@ -107,6 +110,7 @@ class Drive:
         """Whether calls, innermost first, surely don't run a node, or run nothing there that trains."""
         rest = [levels[i:] for i in range(len(levels))]
         left_out = any(is_left_out(self.module, r) or runs_another(self.module, r) for r in rest)
+        left_out = left_out or is_left_out_there(self.activations, levels)
         return left_out or fetches_no_training(self.module, self.sites.graph, levels)
 
     def in_traced(self, node: ast.AST) -> bool:
@@ -156,6 +160,8 @@ class Drive:
             return True
         graph = self.sites.graph
         if is_left_out(self.module, levels) or runs_another(self.module, levels):
+            return False
+        if is_left_out_there(self.activations, levels):
             return False
         return not fetches_no_training(self.module, graph, levels)
 

@@ -8,8 +8,9 @@ at their next collective. Training is made of collectives.
 On a collective, a wrapped tape, a `fit` of a model that is compiled with a wrapped optimizer, a train op of a wrapped
 optimizer that a session runs, and Horovod's own callbacks and hooks, where a test of the rank decides whether they are
 reached (an early `return` included), and those that answer otherwise do nothing of the kind; also on `hvd.join()` and on
-process sets that are added: also the ranks that aren't in a set have to add it. On rows for validation that a
-test of the rank gives to some of them, where `MetricAverageCallback` averages the metrics.
+process sets that are added: also the ranks that aren't in a set have to add it. A function that is passed on, kept in an
+object or wrapped is taken for what that call runs, and a mode (`mode == "train"`, `self.training`) for what it passes. On
+rows for validation that a test of the rank gives to some of them, where `MetricAverageCallback` averages the metrics.
 
 ## Quick fix
 None.
@@ -35,6 +36,27 @@ def report(loss):
 
 hvd.init()
 report(tf.constant(1.0))
+```
+
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+class Chief:
+    def report(self, loss):
+        print(hvd.allreduce(loss))  # HVD313
+
+
+class Worker:
+    def report(self, loss):
+        print(loss)
+
+
+role = Chief() if hvd.rank() == 0 else Worker()
+role.report(tf.constant(1.0))
 ```
 
 ```python
@@ -145,6 +167,28 @@ if hvd.rank() != 0:
 download()
 if hvd.rank() == 0:
     hvd.allreduce(tf.constant(0.0))
+```
+
+```python
+import time
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+def mean(rows):
+    return hvd.allreduce(tf.reduce_mean(rows))
+
+
+def timed(function, rows):
+    begun = time.time()
+    return function(rows), time.time() - begun
+
+
+print(timed(mean, mine))
+if hvd.rank() == 0:
+    print(timed(tf.reduce_max, mine))
 ```
 
 ## Source

@@ -219,6 +219,23 @@ for step in range(10 - hvd.rank()):
 hvd.join()
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+def run(rows, mode):
+    total = tf.reduce_sum(rows)
+    return hvd.allreduce(total) if mode == "all" else total
+
+
+run(mine, "all")
+if hvd.rank() == 0:
+    run(mine, "alone")
+```
+
 ## Source
 Horovod's guide on the stall inspector, and its issues 403, 600 and 1270; the orders of an execution are those of the seed on
 TensorFlow's semantics, with ranks in place of threads.
