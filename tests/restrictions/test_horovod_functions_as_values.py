@@ -50,8 +50,14 @@ def compiled(function, xla=None):
     return tf.function(function, jit_compile=xla)
 
 
-training = compiled(train_step)
-checking = compiled(STEP)
+def rewrapped(function):
+    if hasattr(function, "python_function"):
+        return tf.function(function.python_function)
+    return tf.function(function)
+
+
+training = rewrapped(compiled(train_step))
+checking = rewrapped(compiled(STEP))
 for x, y in batches:
     training(x, y)
     if hvd.rank() == 0:
@@ -312,3 +318,26 @@ for x, y in batches:
 @pytest.mark.parametrize(("report", "hangs"), [("pass", True), ("hvd.allreduce(loss)", False)])
 def test_ranks_have_other_objects(report: str, hangs: bool) -> None:
     assert bool(codes(HEAD + CHIEF.replace("REPORT", report)) & {"HVD313", "HVD331"}) == hangs
+
+
+GRADIENTS = """\
+def own_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    if ASKED:
+        gradients = [hvd.allreduce(g) if g is not None else None for g in gradients]
+    pairs = [(g, v) for g, v in zip(gradients, model.trainable_variables) if g is not None]
+    optimizer.apply_gradients(pairs)
+    return hvd.allreduce(loss)
+
+
+rows = read("rows.csv")[hvd.rank() :: hvd.size()]
+for x, y in rows:
+    own_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(("asked", "hangs"), [("True", False), ("loss < 4.0", True)])
+def test_the_network_decides_which_variables_have_gradients(asked: str, hangs: bool) -> None:
+    assert ("HVD331" in codes(HEAD + GRADIENTS.replace("ASKED", asked))) == hangs

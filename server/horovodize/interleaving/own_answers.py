@@ -10,6 +10,7 @@ from functools import cached_property
 from horovodize.facts.answers import Unknown, Varies
 from horovodize.facts.facts import Facts
 from horovodize.facts.sources import AGREEING, Source
+from horovodize.interleaving.absent_gradients import asks_for_gradient
 from horovodize.interleaving.asked import (
     all_given,
     asks_layer,
@@ -84,6 +85,8 @@ class OwnAnswers:
 
     def of_test(self, test: ast.expr) -> Taken:
         """Who decides a test whose answer isn't to be seen. What is unknown is taken to be alike: it is no finding."""
+        if test not in self._tests and asks_for_gradient(self.facts.module, test):
+            self._tests[test] = Taken.ALIKE
         if test not in self._tests:
             uniform = self.facts.uniform
             found = uniform.number_reasons(test) if self._is_container(test) else uniform.reasons(test)

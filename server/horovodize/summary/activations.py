@@ -20,10 +20,12 @@ from horovodize.summary.binding import Binding
 from horovodize.summary.calls import CALLED_FOR
 from horovodize.summary.module import Module
 from horovodize.summary.object_fields import Fields
+from horovodize.summary.syntax import CALLABLES
 
 _DEPTH = 24  # names, calls and objects that are followed one to the next
 _STEPS = 1500  # that one question may take
 _PARTIAL = "functools.partial"
+_WRAPPED = ("python_function", "__wrapped__")  # the function that another one was made of
 
 
 class Activations:
@@ -208,6 +210,9 @@ class Activations:
             )
         found = list[Value]()
         for owner in self.all_of(e.value, within):
+            if e.attr in _WRAPPED and isinstance(owner.node, CALLABLES):
+                found.append(owner)
+                continue
             inner = self.fields.of(e, owner, within)
             found += inner if inner is not None else self._raise()
         return found
