@@ -1,4 +1,4 @@
-"""Whether a variable has a gradient at all, `gradient is not None`: the network decides that, and it's the same on all ranks."""
+"""Whether a variable has a gradient at all, `gradient is not None`: the network decides that, the same on all ranks."""
 
 from __future__ import annotations
 

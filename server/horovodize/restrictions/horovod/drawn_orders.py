@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.own_generators import folds, orders_by_itself, shuffles_by_itself
 from horovodize.summary.syntax import arguments, position
 
 _IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
@@ -46,13 +47,31 @@ def drawn_order(context: Context, rows: ast.expr, depth: int = 0) -> ast.AST | N
             return drawn_order(context, made, depth + 1)
     if not isinstance(rows, ast.Name):
         return None
-    for call in context.module.calls_of(*_IN_PLACE):
+    if (passed := _passed_in_order(context, rows, depth)) is not None:
+        return passed
+    for call in _in_place(context):
         given = call.args[0] if len(call.args) == 1 else None
         in_order = given is not None and position(call) < position(rows)
         if in_order and context.text(given or rows) == rows.id and _is_drawn(context, call):
             if context.syntax.function(call) is context.syntax.function(rows):
                 return call
     return None
+
+
+def _in_place(context: Context) -> list[ast.Call]:
+    """What shuffles a list or an array in its own place."""
+    methods = (context.syntax.parent.get(n) for n in context.module.loads.get("shuffle"))
+    own = [c for c in methods if isinstance(c, ast.Call) and shuffles_by_itself(context, c)]
+    return [*context.module.calls_of(*_IN_PLACE), *own]
+
+
+def _passed_in_order(context: Context, rows: ast.Name, depth: int) -> ast.AST | None:
+    """What puts rows into an order of the rank's own before all calls pass them: `random.shuffle(files)`, `mine(files)`."""
+    bound = context.scopes.reaching(rows)
+    if len(bound) != 1 or bound[0].kind != "parameter" or depth >= _DEPTH:
+        return None
+    found = [drawn_order(context, given, depth + 1) for given in context.values.passed(bound[0])]
+    return found[0] if found and None not in found else None
 
 
 def _in_the_same_order(context: Context, rows: ast.expr) -> ast.expr:
@@ -126,7 +145,12 @@ def _draws_an_order(context: Context, call: ast.Call) -> bool:
     name = context.names.of(call.func) or ""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "sample" and _is_given(call, "frac"):
         return context.values.callee(call) is None  # rows of a table of pandas
-    return name in _ORDERS or _splits(context, call)
+    return (
+        name in _ORDERS
+        or _splits(context, call)
+        or orders_by_itself(context, call)
+        or bool(folds(context, call))
+    )
 
 
 def _splits(context: Context, call: ast.Call) -> bool:
@@ -147,6 +171,8 @@ def _is_drawn(context: Context, call: ast.Call) -> bool:
     """Whether no seed makes it the same on every rank."""
     if _is_given(call, "random_state"):
         return False
+    if orders_by_itself(context, call) or shuffles_by_itself(context, call):
+        return True
     name = context.names.of(call.func) or ""
     of_random = name.startswith("random.")
     seeds = ("random.seed",) if of_random else ("numpy.random.seed",)

@@ -8,10 +8,12 @@ have taken too: in each epoch about a third of the rows is not trained on, and o
 On `shard` by size() and rank() after `shuffle`, or after `Dataset.list_files` that shuffles, or of names that were shuffled
 before, without a seed, where the script doesn't seed TensorFlow; on a rank's part (`rows[hvd.rank()::hvd.size()]`,
 `rows[hvd.rank() * n:(hvd.rank() + 1) * n]`, `np.array_split(rows, hvd.size())[hvd.rank()]`) of what was shuffled, permuted or
-split by NumPy, `random` or scikit-learn without a seed, or by one with the rank in it, or of a set of texts. As information,
-on a part of what `os.listdir` or `glob` lists and nothing sorts, since hosts may list it in another order, and on a split into
-rows to train on and rows to validate on that each rank draws. Not on what a `fit` validates on for some steps, and that
-repeats without end: a sample may be in any order.
+split by NumPy, `random` or scikit-learn without a seed, or by one with the rank in it, or of a set of texts; a generator
+without a seed (`np.random.default_rng()`, `random.Random()`) counts whatever else is seeded, and so do `KFold(shuffle=True)`
+and `ShuffleSplit` without a `random_state`, unless NumPy is seeded. As information, on a part of what `os.listdir` or `glob`
+lists and nothing sorts, since hosts may list it in another order, and on a split into rows to train on and rows to validate
+on that each rank draws. Not on what a `fit` validates on for some steps, and that repeats without end: a sample may be in any
+order.
 
 ## Quick fix
 Give the shuffle a seed.
@@ -44,6 +46,17 @@ order = np.random.permutation(1000)
 mine = order[hvd.rank()::hvd.size()]  # HVD319
 rows = rows[np.random.permutation(len(rows))]
 rows = rows[hvd.rank()::hvd.size()]  # HVD319
+```
+
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+from sklearn.model_selection import KFold
+
+hvd.init()
+mine = rows[np.random.default_rng().permutation(len(rows))][hvd.rank()::hvd.size()]  # HVD319
+for train, valid in KFold(5, shuffle=True).split(rows):
+    mine = train[hvd.rank()::hvd.size()]  # HVD319
 ```
 
 ```python
@@ -82,6 +95,17 @@ model.fit(rows, steps_per_epoch=100 // hvd.size(), validation_data=held, validat
 ```
 
 ## Near misses
+```python
+import numpy as np
+import horovod.tensorflow as hvd
+from sklearn.model_selection import KFold
+
+hvd.init()
+mine = rows[np.random.default_rng(7).permutation(len(rows))][hvd.rank()::hvd.size()]
+for train, valid in KFold(5, shuffle=True, random_state=7).split(rows):
+    mine = train[hvd.rank()::hvd.size()]
+```
+
 ```python
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
