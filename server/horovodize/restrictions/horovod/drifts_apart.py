@@ -12,13 +12,15 @@ flag leaves out just where rank 0 has restored its weights (`epoch == 0`, `not a
 optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself, or finds in its
 own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
 that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
-set, or by the rows of one rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into
-a model, or that it draws to be frozen; on weights that ranks set to draws of their own, those of a model just built among
-them, or to what they make of their own rows; on runs of a session that set weights on one rank alone, unless it sets them
-back; and on numbers or projections drawn once that losses are made with; on averaged gradients that a rank applies or leaves
-out by its own loss, or that it changes by it or by a draw of its own; on models that a rank chooses by its own rows and trains
-on, and on what it moves on by its own rows and losses are made with. As information, on what rows are scaled by, if that is
-the mean, or another number, of the rank's own part of them.
+set (also sorted by counts, of which several are the same), by `hash`, or by the rows of one rank (`Tokenizer`,
+`TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into a model, or that it draws to be frozen; on
+weights that ranks set to draws of their own, those of a model just built among them, or to what they make of their own rows;
+on runs of a session that set weights on one rank alone, unless it sets them back; on numbers or projections drawn once that
+losses are made with, or masks that a layer computes with; on averaged gradients that a rank applies or leaves out by its own
+loss, or that it changes by it or by a draw of its own; on models that a rank chooses by its own rows and trains on, and on
+what it moves on by its own rows and losses are made with. As information, on what rows are scaled by, if that is the mean, or
+another number, of the rank's own part of them.
+
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
 average (`hvd.allreduce`) or by rank 0's value (`hvd.broadcast_object`).
@@ -164,6 +166,7 @@ import horovod.tensorflow.keras as hvd
 
 hvd.init()
 numbers = {name: i for i, name in enumerate({"cat", "dog"})}  # HVD333
+buckets = {name: hash(name) % 100 for name in ["cat", "dog"]}  # HVD333
 model.fit(x, [numbers[name] for name in names], callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 ```
 
@@ -207,6 +210,27 @@ best = min(models, key=lambda model: model.evaluate(rows))  # HVD333
 best.fit(rows, epochs=2)
 ```
 
+```python
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+
+
+class Masked(tf.keras.layers.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.mask = tf.constant(np.random.rand(units))  # HVD333
+
+    def call(self, rows):
+        return rows * self.mask
+
+
+model = network([Masked(8)])
+model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+```
+
 ## Near misses
 ```python
 import tensorflow as tf
@@ -234,11 +258,13 @@ model.fit(words.texts_to_matrix(texts), y, callbacks=[hvd.callbacks.BroadcastGlo
 ```
 
 ```python
+import zlib
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
 hvd.init()
 numbers = {name: i for i, name in enumerate(sorted({"cat", "dog"}))}
+buckets = {name: zlib.crc32(name.encode()) % 100 for name in ["cat", "dog"]}
 model.fit(x, [numbers[name] for name in names], callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
 ```
 
@@ -320,7 +346,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from horovodize.facts.horovod_use import rates_of
 from horovodize.interleaving import OwnAnswers, Trouble
@@ -329,10 +355,12 @@ from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.changed_gradients import changed_gradients, own_conditions
 from horovodize.restrictions.horovod.frozen_layers import frozen_layers
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
+from horovodize.restrictions.horovod.hashed_texts import hashed
 from horovodize.restrictions.horovod.made_with_numbers import given, goes_by_steps, made
 from horovodize.restrictions.horovod.own_balances import own_balances
 from horovodize.restrictions.horovod.own_choices import own_choices
 from horovodize.restrictions.horovod.own_constants import own_constants
+from horovodize.restrictions.horovod.own_masks import own_masks
 from horovodize.restrictions.horovod.own_statistics import counts_kinds, own_scales, vocabularies
 from horovodize.restrictions.horovod.said_of_drifts import said, where
 from horovodize.restrictions.horovod.sets_of_texts import numbered
@@ -394,7 +422,7 @@ def _of_own_rows(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
 
 def _of_constants(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
     """Numbers that each rank draws once, and that its losses are made with."""
-    for draw, name in own_constants(context, answers):
+    for draw, name in chain(own_constants(context, answers), own_masks(context, answers)):
         yield RESTRICTION.at(
             context,
             draw,
@@ -483,7 +511,15 @@ def _of_sets(context: Context) -> Iterator[Violation]:
                 context,
                 texts,
                 "a set of texts has another order in each process, so that ranks give the same text different numbers: sort it "
-                "first, or send rank 0's order by `hvd.broadcast_object`",
+                "first, by the texts where counts are equal, or send rank 0's order by `hvd.broadcast_object`",
+            )
+    for number in hashed(context):
+        if not context.facts.rank_tests.may_be_guarded(number):
+            yield RESTRICTION.at(
+                context,
+                number,
+                "`hash` of a text is another number in each process, so that ranks give the same text different numbers: take "
+                "one of `hashlib`, or `zlib.crc32`",
             )
 
 

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.ties import COUNTER, has_ties
 
 _LISTING = (
     "glob.glob", "glob.iglob", "os.listdir", "tensorflow.io.gfile.glob", "tensorflow.io.gfile.listdir",
@@ -46,6 +47,10 @@ def is_unordered(context: Context, e: ast.expr, depth: int = 0) -> bool:
         case ast.Call(args=[inner]) if context.is_builtin(e.func, *_SETS):
             return _gives_texts(context, inner, depth + 1)
         case ast.Call(args=[inner]) if context.is_builtin(e.func, *_KEEPING):
+            return is_unordered(context, inner, depth + 1)
+        case ast.Call(args=[inner]) if context.is_builtin(e.func, "sorted") and has_ties(context, e):
+            return is_unordered(context, inner, depth + 1)
+        case ast.Subscript(value=inner, slice=ast.Slice()):
             return is_unordered(context, inner, depth + 1)
         case ast.Name():
             made = _made(context, e)
@@ -87,6 +92,11 @@ def _made(context: Context, name: ast.Name) -> ast.expr | None:
     return made if isinstance(made, ast.expr) else None
 
 
+def gives_texts(context: Context, e: ast.expr) -> bool:
+    """Whether what is gone through is surely several texts."""
+    return _gives_texts(context, e, 0)
+
+
 def _gives_texts(context: Context, e: ast.expr, depth: int) -> bool:
     """Whether what is gone through is surely several texts, or a text's characters."""
     if depth > _DEPTH:
@@ -100,6 +110,10 @@ def _gives_texts(context: Context, e: ast.expr, depth: int) -> bool:
             return _gives_texts(context, inner, depth + 1)
         case ast.Call() if context.names.of(e.func) in _LISTING:
             return True
+        case ast.Call(args=[inner]) if context.names.of(e.func) == COUNTER:
+            return _gives_texts(context, inner, depth + 1)
+        case ast.Call(func=ast.Attribute(value=inner, attr="keys" | "elements"), args=[]):
+            return _gives_texts(context, inner, depth + 1)
         case ast.Call(func=ast.Attribute(value=held, attr=method)) if context.names.of(e.func) is None:
             if method == "split" and all(_is_text(context, a) for a in e.args) and not e.keywords:
                 return True  # what splits rows, `folds.split(x)`, is given some
@@ -120,6 +134,11 @@ def _are_taken(context: Context, e: ast.ListComp | ast.SetComp | ast.GeneratorEx
         and _gives_texts(context, part.iter, depth)
         for part in e.generators
     )
+
+
+def is_text(context: Context, e: ast.expr) -> bool:
+    """Whether something is surely a text."""
+    return _is_text(context, e)
 
 
 def _is_text(context: Context, e: ast.expr) -> bool:
