@@ -24,6 +24,7 @@ from horovodize.facts.known_calls import (
     LOSSES,
     MEANWHILE,
     ORDERLESS,
+    PRINTING,
     PURE,
     READING,
     SETTINGS,
@@ -160,6 +161,9 @@ class Calls:
         given = self._arguments(call)
         if self.names.last(call.func) == "tqdm" and looked_through(self.module, call):
             step.ask(call.args[0], item.path, item.size)  # it only shows how far one has come
+            return
+        if name in PRINTING and call.args:
+            step.ask(call.args[0], item.path, item.size)
             return
         if name in ASK_FOR_TYPES or catalogue.hook_only_looks(name):
             return

@@ -15,6 +15,8 @@ KNOWN = frozenset(sys.stdlib_module_names) | set(
 )
 # Arguments that say how much is printed meanwhile, or done side by side.
 MEANWHILE = {"verbose", "num_parallel_calls", "n_jobs", "workers", "use_multiprocessing", "max_queue_size"}
+# Give what they are given first; the rest is printed.
+PRINTING = ("tensorflow.Print", "tensorflow.compat.v1.Print")
 # Methods that give as many elements as there are, whatever they are told.
 AS_MANY = ("prefetch", "cache", "shuffle")
 ITERATING = {"list", "tuple", "iter", "next", "reversed", "map", "filter", "enumerate", "zip"}

@@ -199,10 +199,12 @@ class OwnAnswers:
                 self._loops[loop] = Taken.OWN
         return self._loops[loop]
 
-    def is_drawn(self, e: ast.expr) -> bool:
-        """Whether a value is made of what each rank draws, measures or is told for itself."""
+    def is_drawn(self, e: ast.expr, orders: bool = True) -> bool:
+        """Whether a value is made of what each rank draws, measures or is told for itself. Without `orders`, not of the
+        order of a set."""
         found = self.facts.uniform.of_values.reasons(e)
         varies = [r for r in found if isinstance(r, Varies) and r.kind in _OWN]
+        varies = [r for r in varies if orders or r.kind is not Source.ORDER]
         return any(not self._is_told_to_unseen(r, found) for r in varies)
 
     def is_of_own_rows(self, e: ast.expr) -> bool:

@@ -348,15 +348,20 @@ import ast
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from horovodize.facts.horovod_use import rates_of
 from horovodize.interleaving import OwnAnswers, Trouble
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import not_broadcast
 from horovodize.restrictions.horovod.changed_gradients import changed_gradients, own_conditions
 from horovodize.restrictions.horovod.frozen_layers import frozen_layers
-from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.hashed_texts import hashed
-from horovodize.restrictions.horovod.made_with_numbers import given, goes_by_steps, made
+from horovodize.restrictions.horovod.made_apart import (
+    goes_by_rank,
+    goes_by_steps,
+    is_given_each_epoch,
+    made,
+    numbers_given,
+    rates,
+)
 from horovodize.restrictions.horovod.own_balances import own_balances
 from horovodize.restrictions.horovod.own_choices import own_choices
 from horovodize.restrictions.horovod.own_constants import own_constants
@@ -378,7 +383,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield RESTRICTION.at(context, where(drift), said(drift), related=as_related(context, drift))
     answers = OwnAnswers(context.facts)
     for call in made(context):
-        drawn = next((e for e in given(call) if _is_own(context, answers, e)), None)
+        drawn = next((e for e in numbers_given(call) if _is_own(context, answers, e)), None)
         if drawn is not None:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
@@ -390,13 +395,13 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_balances(context, answers)
         yield from _of_gradients(context, answers)
         yield from _of_choices(context, answers)
-    for call, rate in _rates(context):
-        if _goes_by_rank(context, rate) or (_is_given_each_epoch(context, call) and answers.is_drawn(rate)):
+    for call, rate in rates(context):
+        if goes_by_rank(context, rate) or (is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
 
 
 def _is_own(context: Context, answers: OwnAnswers, e: ast.expr) -> bool:
-    if answers.is_drawn(e):
+    if answers.is_drawn(e, orders=False):  # no order makes a layer larger
         return not goes_by_steps(context, e)
     return counts_kinds(context, answers, e)
 
@@ -491,7 +496,7 @@ def _by_draws(context: Context, answers: OwnAnswers) -> Iterator[Violation]:
         if context.syntax.loops(call):
             continue
         for around, _ in context.syntax.conditions(call):
-            if around in told or not answers.is_drawn(around.test):
+            if around in told or not answers.is_drawn(around.test, orders=False):
                 continue
             told.add(around)
             yield RESTRICTION.at(
@@ -530,28 +535,6 @@ def _of_another(context: Context, call: ast.Call, number: ast.expr) -> Violation
         f"`{context.text(number)}` is another on each rank, and so is what they train: let rank 0 choose, and send it by "
         "`hvd.broadcast_object`",
     )
-
-
-def _rates(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The rates that optimizers and schedulers are made with."""
-    for call in context.module.optimizers:
-        if context.names.of(call.func):
-            yield from ((call, rate) for rate in rates_of(call))
-    for call in context.module.calls_of(SCHEDULER):
-        yield from ((call, rate) for rate in given_rates(context, call))
-
-
-def _is_given_each_epoch(context: Context, call: ast.Call) -> bool:
-    """Whether a function gives the rates, which each rank calls for itself. (What an optimizer is made with is asked above.)"""
-    return context.names.of(call.func) == SCHEDULER
-
-
-def _goes_by_rank(context: Context, rate: ast.expr) -> bool:
-    """Whether a rate is made of the number of the rank, or chosen by it."""
-    tests = context.facts.rank_tests
-    if isinstance(rate, ast.IfExp):
-        return tests.decides(rate.test) and ast.dump(rate.body) != ast.dump(rate.orelse)
-    return tests.is_rank(rate)
 
 
 RESTRICTION = Restriction(

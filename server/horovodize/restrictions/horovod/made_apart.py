@@ -1,4 +1,4 @@
-"""The layers, optimizers and callbacks that a script makes, and the numbers that they are given (a part of HVD333)."""
+"""What is made with numbers that ranks must have alike: layers, optimizers, and callbacks that steer (a part of HVD333)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.facts.horovod_use import rates_of
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 
 # What of a layer all ranks must have alike for a broadcast of its weights, and of an optimizer for its steps.
 _SHAPING = frozenset(
@@ -29,11 +31,41 @@ _COUNTERS = ("get_or_create_global_step", "create_global_step", "get_global_step
 _LIMIT = 300
 
 
+def rates(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The rates that optimizers and schedulers are made with."""
+    for call in context.module.optimizers:
+        if context.names.of(call.func):
+            yield from ((call, rate) for rate in rates_of(call))
+    for call in context.module.calls_of(SCHEDULER):
+        yield from ((call, rate) for rate in given_rates(context, call))
+
+
+def is_given_each_epoch(context: Context, call: ast.Call) -> bool:
+    """Whether a function gives the rates, which each rank calls for itself. (What an optimizer is made with is asked above.)"""
+    return context.names.of(call.func) == SCHEDULER
+
+
+def goes_by_rank(context: Context, rate: ast.expr) -> bool:
+    """Whether a rate is made of the number of the rank, or chosen by it."""
+    tests = context.facts.rank_tests
+    if isinstance(rate, ast.IfExp):
+        return tests.decides(rate.test) and ast.dump(rate.body) != ast.dump(rate.orelse)
+    return tests.is_rank(rate)
+
+
 def made(context: Context) -> Iterator[ast.Call]:
     """Layers and optimizers, and callbacks that change rates or stop."""
     known = {*context.module.layers, *context.module.optimizers, *context.module.calls_of(*_STEERING)}
-    yield from (call for call in context.syntax.calls if call in known and context.names.of(call.func))
+    for call in context.syntax.calls:
+        name = context.names.of(call.func) if call in known else None
+        if name and not _is_of_tensors(name):
+            yield call
     yield from context.facts.horovod.calls(*_OF_HOROVOD)
+
+
+def _is_of_tensors(name: str) -> bool:
+    """Whether a function of Keras joins what layers have computed: `tf.keras.layers.add([x, y])`."""
+    return name.startswith("tensorflow.keras.layers.") and name.rpartition(".")[2][:1].islower()
 
 
 def goes_by_steps(context: Context, e: ast.expr) -> bool:
@@ -44,7 +76,7 @@ def goes_by_steps(context: Context, e: ast.expr) -> bool:
     )
 
 
-def given(call: ast.Call) -> Iterator[ast.expr]:
+def numbers_given(call: ast.Call) -> Iterator[ast.expr]:
     """The numbers that a constructor is given. An optimizer around another has none but that one's."""
     around = _AROUND.search(
         call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
@@ -55,4 +87,4 @@ def given(call: ast.Call) -> Iterator[ast.expr]:
             yield e
 
 
-__all__ = ["given", "goes_by_steps", "made"]
+__all__ = ["goes_by_rank", "goes_by_steps", "is_given_each_epoch", "made", "numbers_given", "rates"]
