@@ -107,12 +107,13 @@ class Change(Step):
 @dataclass(frozen=True, eq=False)
 class Choice(Step):
     """A test, and what is done where it is true, and where not. `free`: it may be answered either way, though one makes all
-    ranks' weights equal."""
+    ranks' weights equal. `skips`: it does nothing but leave out a training that follows, `if done: continue`."""
 
     test: ast.expr
     yes: Block
     no: Block
     free: bool = False
+    skips: bool = False
 
     @property
     def parts(self) -> Block:
@@ -255,9 +256,9 @@ def _without_files(action: Action, risks: frozenset[ast.AST]) -> Action | None:
     match action:
         case Touch(node=node) | Risk(node=node):
             return action if node in risks else None
-        case Choice(test=test, yes=yes, no=no, free=free):
+        case Choice(test=test, yes=yes, no=no, free=free, skips=skips):
             yes, no = without_files(yes, risks), without_files(no, risks)
-            return Choice(test, yes, no, free) if yes or no else None
+            return Choice(test, yes, no, free, skips) if yes or no else None
         case Turns(loop=loop, body=body, after=after):
             body, after = without_files(body, risks), without_files(after, risks)
             return Turns(loop, body, after) if body or after else None

@@ -19,6 +19,7 @@ def taken_by(choice: Choice, answers: OwnAnswers) -> Taken:
     if taken is Taken.ALIKE and answers.is_asked_again(choice.test):
         return Taken.OWN
     waits = taken is Taken.ALIKE and Holds.COLLECTIVE in choice.holds and not choice.free
+    waits |= taken is Taken.ALIKE and choice.skips
     asks = answers.asks_whether_there if Holds.EQUALS in choice.holds else answers.depends_on_host
     return Taken.OWN if waits and asks(choice.test) else taken
 

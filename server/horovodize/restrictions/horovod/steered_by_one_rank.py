@@ -5,9 +5,9 @@ Where rank 0 alone stops early, the others wait for its gradients in vain. Where
 than the others with the same gradients, and the ranks drift apart.
 
 ## When it is reported
-On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, rate schedulers and Horovod's own callbacks (with those that commit
-an elastic state) that only some ranks give to `fit`, by a test of the rank. On `BroadcastGlobalVariablesHook` and
-`StopAtStepHook` that only some ranks give to an Estimator or a `MonitoredTrainingSession`.
+On `EarlyStopping`, `ReduceLROnPlateau`, `TerminateOnNaN`, `BackupAndRestore` (which sets the first epoch), rate schedulers and
+Horovod's own callbacks (with those that commit an elastic state) that only some ranks give to `fit`, by a test of the rank. On
+`BroadcastGlobalVariablesHook` and `StopAtStepHook` that only some ranks give to an Estimator or a `MonitoredTrainingSession`.
 
 ## Quick fix
 Take the test of the rank away, where it decides nothing else.
@@ -35,7 +35,28 @@ hooks = [hvd.BroadcastGlobalVariablesHook(0)]  # HVD311
 estimator.train(read, max_steps=1000 // hvd.size(), hooks=hooks if hvd.rank() == 0 else None)
 ```
 
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+if hvd.rank() == 0:
+    callbacks.append(tf.keras.callbacks.BackupAndRestore("backup"))  # HVD311
+model.fit(x, y, callbacks=callbacks)
+```
+
 ## Near misses
+```python
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+callbacks.append(tf.keras.callbacks.BackupAndRestore(f"backup-{hvd.rank()}"))
+model.fit(x, y, callbacks=callbacks)
+```
+
 ```python
 import tensorflow.compat.v1 as tf
 import horovod.tensorflow as hvd
@@ -95,8 +116,10 @@ from horovodize.source import Edit
 from horovodize.summary.syntax import argument
 
 _STOPS = ("EarlyStopping", "TerminateOnNaN")
+_BACKING = "BackupAndRestore"
 _STEERS = (
     *_STOPS,
+    _BACKING,
     "ReduceLROnPlateau",
     "LearningRateScheduler",
     "LearningRateWarmupCallback",
@@ -106,7 +129,8 @@ _STEERS = (
     "CommitStateCallback",
 )
 _SENDING_HOOK = "BroadcastGlobalVariablesHook"
-_HOOKS = (_SENDING_HOOK, "StopAtStepHook")
+_AT_STEP = "StopAtStepHook"
+_HOOKS = (_SENDING_HOOK, _AT_STEP)
 _COLLECTIVE = (
     "BroadcastGlobalVariablesCallback",
     "MetricAverageCallback",
@@ -132,12 +156,13 @@ def find(context: Context) -> Iterator[Violation]:
             yield RESTRICTION.at(
                 context,
                 item.node,
-                f"only some ranks get `{found}`: {_what_then(found)}; give it to all of them",
+                f"only some ranks get `{found}`: {_what_then(found)}; give it to all of them"
+                + (", each with a folder of its own" if found == _BACKING else ""),
                 related=[
                     context.related(item.by.test, "ranks differ here"),
                     context.related(call, "the fit" if steering is _STEERS else "the training"),
                 ],
-                fixes=[_fix(context, item)],
+                fixes=[_fix(context, item) if found != _BACKING else None],
             )
 
 
@@ -187,7 +212,9 @@ def _fix(context: Context, item: CallbackItem) -> Fix | None:
 
 
 def _what_then(name: str) -> str:
-    if name in _STOPS:
+    if name == _BACKING:
+        return "after an interruption they begin with a later epoch than the others, which then wait for them in vain"
+    if name in _STOPS or name == _AT_STEP:
         return "when they stop, the others wait for them in vain"
     if name in _COLLECTIVE:
         return "they wait for the others in vain"

@@ -9,13 +9,13 @@ job hangs until it is ended.
 On a collective in which a rank waits, after two and three ranks were led through the script in every way that they may go:
 tests of the rank are computed, tests that each rank answers for itself (random numbers, the clock, what it computes from its
 own rows, the loss whose gradients are averaged) are free on each rank, all others are taken alike. Whether a file is there is
-free where one arm has a collective: ranks may be on hosts with other files; and where each turn of a loop asks for one file
-and leaves the loop by it, which may come between the turns of two ranks. A step of training in a `try` of a loop may fail on
-one rank, where the handler takes that and goes on; a queue may be empty for one (`batches.get(timeout=5)`). Collectives for
-the elements of a set of texts or objects come in another order on each rank. Also on a `request_stop()` of a session's hook
-under such a test, and on a hook that only some ranks get and with which they fetch what all exchange. Loops turn twice, a way
-has at most 400 steps, 120 ways are tried. The places that belong to the finding are the shortest way there, rank by rank.
-What one test of the rank alone leaves to some ranks is HVD313.
+free where one arm has a collective, or leaves out a training (`continue`): ranks may be on hosts with other files; and where
+each turn of a loop asks for one file and leaves the loop by it, which may come between the turns of two ranks. A step of
+training in a `try` of a loop may fail on one rank, where the handler takes that and goes on; a queue may be empty for one
+(`batches.get(timeout=5)`). Collectives for the elements of a set of texts or objects come in another order on each rank. Also
+on a `request_stop()` of a session's hook under such a test, and on a hook that only some ranks get and with which they fetch
+what all exchange. Loops turn twice, a way has at most 400 steps, 120 ways are tried. The places that belong to the finding
+are the shortest way there, rank by rank. What one test of the rank alone leaves to some ranks is HVD313.
 
 ## Quick fix
 None: who decides, and how the others learn of it, is the script's to say. Usually: average before the test
@@ -149,6 +149,20 @@ import horovod.tensorflow as hvd
 hvd.init()
 for name in {"loss", "accuracy"}:
     print(name, hvd.allreduce(results[name]))  # HVD331
+```
+
+```python
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+for fold in range(5):
+    if os.path.exists(f"{fold}.h5"):
+        continue
+    model = network()
+    model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
+    model.fit(x, y, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])  # HVD331
 ```
 
 ## Near misses

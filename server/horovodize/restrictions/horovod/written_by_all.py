@@ -191,6 +191,7 @@ def find(context: Context) -> Iterator[Violation]:
             continue
         text = context.text(path) if path is not None else '"logs"'
         mixed = any(call is event for event, _ in of_events)
+        is_backup = context.names.last(call.func) == "BackupAndRestore"  # each rank goes on from its own
         is_cache = deeds.kept_in(call) is not None
         yield RESTRICTION.at(
             context,
@@ -200,9 +201,11 @@ def find(context: Context) -> Iterator[Violation]:
             if mixed
             else f"every rank keeps its rows in `{text}`: give each a file of its own, with `hvd.rank()` in its name"
             if is_cache
+            else f"every rank backs up into `{text}`: give each a folder of its own, with `hvd.rank()` in its name"
+            if is_backup
             else f"every rank writes `{text}`: let one do it, under `if hvd.rank() == 0:`",
             severity=Severity.INFORMATION if mixed else None,
-            fixes=[_fix(context, call) if not is_cache else None],
+            fixes=[_fix(context, call) if not is_cache and not is_backup else None],
         )
 
 
