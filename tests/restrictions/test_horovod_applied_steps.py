@@ -204,6 +204,12 @@ MADE = "train = opt.apply_gradients(pairs)\n"
         ("train = opt.apply_gradients([(g / (1.0 + loss), v) for g, v in pairs])\n", True),
         ("train = opt.apply_gradients([(tf.clip_by_norm(g, 1.0), v) for g, v in pairs])\n", False),
         (MADE, False),
+        (
+            "w = tf.Variable(tf.random_normal([4, 1]))\nloss = tf.reduce_mean(loss + tf.matmul(x, w))\n"
+            "made = [g if g is None else hvd.allreduce(g) for g in tf.gradients(loss, [w])]\n"
+            "train = opt.apply_gradients(list(zip(made, [w])))\n",
+            False,
+        ),
     ],
 )
 def test_a_graph_applies_what_is_averaged(made: str, found: bool) -> None:

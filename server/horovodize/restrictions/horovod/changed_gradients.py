@@ -21,7 +21,7 @@ from horovodize.restrictions.context import Context
 from horovodize.summary.syntax import CALLABLES, argument
 
 _FAR = 400  # nodes between what is applied and what averages
-_AVERAGING = ("gradient", "jacobian", "compute_gradients", "get_gradients")
+_AVERAGING = ("gradient", "gradients", "jacobian", "compute_gradients", "get_gradients")
 _OF_MODEL = ("trainable_variables", "trainable_weights", "variables", "weights", "shape", "dtype", "device")
 _CONDITIONS = ("tensorflow.cond", "tensorflow.compat.v1.cond")
 
@@ -107,6 +107,8 @@ def _behind(context: Context, pairs: ast.expr) -> Iterator[ast.expr]:
                     elif b.kind in ("assign", "augment", "item", "put") and b.value is not None:
                         todo += flow.parts(b.value, b.path) if b.kind == "assign" else [b.value]
                 todo += [*flow.appended(n), *flow.elements.values(n)]
+            case ast.IfExp():  # `g if g is None else hvd.allreduce(g)`
+                todo += [n.body, n.orelse]
             case ast.ListComp() | ast.GeneratorExp():  # what it goes through, by the names in there
                 todo.append(n.elt)
             case ast.Subscript():  # a part: what else is beside it doesn't count
