@@ -20,6 +20,7 @@ from horovodize.plan import Change, Plan, Reason, Refusal, Unchanged
 from horovodize.restrictions import RESTRICTIONS, Findings, examine
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.violation import Severity, Violation
+from horovodize.reviewing import is_asked
 from horovodize.rules import how_scaled
 from horovodize.rules.draft import Draft
 from horovodize.rules.head import names as horovod_names
@@ -116,8 +117,8 @@ def _distributing(
 
 
 def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refusal]:
-    """The plan, unless what it makes of a file has one of the faults that show only when it trains wrong or hangs: then the
-    rules have missed something, and nothing is changed."""
+    """The plan, unless what it makes of a file has one of the faults that show only when it trains wrong or hangs, and asks
+    nothing about it: then the rules have missed something, and nothing is changed."""
     document = plan.document
     if type(document) is not Document or not plan.changes:
         return plan  # of a project, each of whose files is a part
@@ -128,7 +129,8 @@ def _reviewed(plan: Plan, options: Options) -> Generator[None, None, Plan | Refu
     for code in _NEVER:
         yield
         restriction = RESTRICTIONS[code]
-        if any(v.severity is Severity.WARNING for v in restriction.find(context)):
+        found = (v for v in restriction.find(context) if v.severity is Severity.WARNING)
+        if any(not is_asked(plan, context, v) for v in found):
             fault = f"read again, the result would break {code} ({restriction.title}): something here can't be followed"
             return Refusal(document, [Reason("HVD006", f"{fault}; please report this file", Span(0, 0))])
     return plan

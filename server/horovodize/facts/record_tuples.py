@@ -15,11 +15,13 @@ def carried_on(module: Module, e: ast.AST) -> Replaced | None:
     """What a tuple makes of another one, of which one place is counted on; None of anything else."""
     if not isinstance(e, (ast.Tuple, ast.List)) or not isinstance(e.ctx, ast.Load):
         return None
-    known = list(itertools.takewhile(lambda part: not isinstance(part, ast.Starred), e.elts))
-    for i, part in enumerate(known):
+    for i, part in enumerate(e.elts):
+        if isinstance(part, ast.Starred):
+            return None  # what comes after it has no place that is known
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
             whole = whole_of(module, part.left, i)
             if whole is not None:
+                known = itertools.takewhile(lambda part: not isinstance(part, ast.Starred), e.elts)
                 return Replaced(e, whole, {place(n): value for n, value in enumerate(known)})
     return None
 

@@ -7,15 +7,16 @@ rank's own."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from horovodize.rules.draft import Draft
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Frame
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 
 _MADE_ORDERS = ("argsort",)
 _SORTS = ("sorted", "sort")
-_NEAR = 60  # nodes that what rows are sorted by is made of
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
@@ -29,30 +30,51 @@ def draws_order(draft: Draft, call: ast.Call) -> bool:
         return name == "random.sample" or (
             draft.uniform.draws.maker(call) is not None and len(call.args) == 2
         )
-    if _is_sorted_by(draft, call):
-        return True
     around = draft.syntax.parent[call]
     if isinstance(around, ast.Attribute):  # `np.random.rand(n).argsort()`
         return around.attr in _MADE_ORDERS
     return isinstance(around, ast.Call) and draft.names.last(around.func) in _MADE_ORDERS
 
 
-def _is_sorted_by(draft: Draft, call: ast.Call) -> bool:
-    """Whether rows are sorted by numbers that are drawn for each: `keys = [random.random() for _ in rows]`, then
-    `sorted(rows, key=keys.__getitem__)`; `sorted((random.random(), row) for row in rows)`."""
-    function = draft.syntax.function(call)
-    for sorting in draft.syntax.calls:
-        if draft.names.last(sorting.func) not in _SORTS or draft.syntax.function(sorting) is not function:
-            continue
-        if draft.syntax.inside(call, sorting) and isinstance(draft.syntax.statement(sorting), ast.For):
-            continue  # in the head of a loop rank 0 tells the whole
+def _sorts(module: Module, call: ast.Call) -> bool:
+    """Whether a call sorts, by more than what each item holds: `key=lambda item: item[1]`."""
+    if module.names.last(call.func) not in _SORTS:
+        return False
+    key = argument(call, "key")
+    if not isinstance(key, ast.Lambda):
+        return True
+    own = {a.arg for a in key.args.args}
+    return any(
+        isinstance(n, ast.Call) or (isinstance(n, ast.Name) and n.id not in own) for n in walk(key.body)
+    )
+
+
+def sorting_draws(draft: Draft, draws: Iterable[ast.Call]) -> set[ast.Call]:
+    """Those of some draws by which rows are sorted: `keys = [random.random() for _ in rows]`, then `sorted(rows,
+    key=keys.__getitem__)`; `sorted((random.random(), row) for row in rows)`. Of those in the head of a loop rank 0 tells the
+    whole."""
+    inside, named = set[ast.AST](), set[tuple[ast.AST | None, str]]()
+    for sorting in draft.module.calls_which(_sorts):
         by = [argument(sorting, "key"), *sorting.args[:1]]
         if isinstance(sorting.func, ast.Attribute):
             by.append(sorting.func.value)
-        parts = [e for e in by if e is not None]
-        if any(draft.syntax.inside(call, e) for e in parts) or call in draft.values.depends(parts, _NEAR):
-            return True
-    return False
+        given = [e for e in by if e is not None]
+        parts = [n for e in given for n in ((e,) if isinstance(e, ast.Name) else walk(e))]
+        if not isinstance(draft.syntax.statement(sorting), ast.For):
+            inside.update(parts)
+        function = draft.syntax.function(sorting)
+        named |= {(function, n.id) for n in parts if isinstance(n, ast.Name)}
+    if not named:
+        return set()
+    return {c for c in draws if c in inside or any(name in named for name in _set_by(draft, c))}
+
+
+def _set_by(draft: Draft, call: ast.Call) -> Iterator[tuple[ast.AST | None, str]]:
+    """The names that a statement sets, each with the function that they are in."""
+    statement = draft.syntax.statement(call)
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        if isinstance(target, ast.Name):
+            yield draft.syntax.function(call), target.id
 
 
 def sorting_by(draft: Draft, call: ast.Call) -> ast.Call | None:

@@ -23,6 +23,11 @@ _LIBRARIES = ("tensorflow.random.", "tensorflow.keras.random.", "scipy.stats.", 
 _ORDERS = ("shuffle", "permutation", "randperm", "random_shuffle")
 _SORTING = ("argsort", "top_k", "sort")
 _GENERATORS = ("uniform", "normal", "uniform_full_int")  # methods of TensorFlow's generators
+_MAKERS = (
+    "tensorflow.random.Generator.from_seed",
+    "tensorflow.random.Generator.from_non_deterministic_state",
+    "tensorflow.random.get_global_generator",
+)
 _OWN_ORDER = (
     "each rank draws this order for itself here and then takes its part: in an epoch some rows are seen twice and some not at "
     "all; draw it by a seed that is the same on all ranks"
@@ -60,6 +65,8 @@ def _draws(module: Module, call: ast.Call) -> bool:
 
 def _of_generators(draft: Draft) -> list[ast.Call]:
     """What methods of TensorFlow's generators draw."""
+    if not draft.module.calls_of(*_MAKERS):
+        return []
     found = draft.sites.method_calls(*_GENERATORS)
     makers = ((call, draft.uniform.draws.maker(call)) for call in found)
     return [

@@ -15,8 +15,9 @@ from horovodize.summary.syntax import FUNCTIONS
 
 def takes_from_one(draft: Draft, drawn: ast.Call) -> bool:
     """Whether the row at a place that is drawn leaves a generator's buffer, or another takes its place: `buffer[i] = row`."""
-    function = draft.syntax.function(drawn)
-    if not isinstance(function, FUNCTIONS):
+    yields = draft.syntax.every(ast.Yield, ast.YieldFrom)
+    function = draft.syntax.function(drawn) if yields else None
+    if not isinstance(function, FUNCTIONS) or not any(draft.syntax.inside(y, function) for y in yields):
         return False
     inside = [n for s in function.body for n in walk(s)]
     calls = [n for n in inside if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]

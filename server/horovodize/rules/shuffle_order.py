@@ -68,21 +68,24 @@ def apply(draft: Draft) -> None:
             continue
         if feeds.prepares(call) or (shared and feeds.orders(call)):
             _draw_alike(draft, feeds, call)
-    for call in _drawing(draft, (*_SELECTIONS, *_TESTED)) if shared else ():
-        drawn = drawn_orders.sorting_by(draft, call) or call
+    selecting = [*_drawing(draft, (*_SELECTIONS, *_TESTED))] if shared else []
+    sorting = drawn_orders.sorting_draws(draft, selecting) if selecting else set[ast.Call]()
+    for call in selecting:
+        drawn = (drawn_orders.sorting_by(draft, call) if call in sorting else None) or call
         if (
-            drawn_orders.draws_order(draft, call)
+            (call in sorting or drawn_orders.draws_order(draft, call))
             and not feeds.is_drawn_elsewhere(drawn)
             and feeds.orders(drawn)
             and drawn_orders.is_dealt_out(draft, drawn)
             and not (feeds.is_drawn_by_all(call) and drawn_orders.is_of_one_call(draft, call))
         ):
             _draw_alike(draft, feeds, call, within=drawn)
-    for call in _drawing(draft, (*_PICKS, *_TESTED)) if shared else ():
+    yields = draft.syntax.every(ast.Yield, ast.YieldFrom)
+    for call in _drawing(draft, (*_PICKS, *_TESTED)) if shared and yields else ():
         if (
-            not feeds.is_drawn_elsewhere(call)
+            row_buffers.takes_from_one(draft, call)
+            and not feeds.is_drawn_elsewhere(call)
             and feeds.orders(call)
-            and row_buffers.takes_from_one(draft, call)
         ):
             _draw_alike(draft, feeds, call)
     for call in _drawing(draft, _SHUFFLES, seeded=True) if shared else ():

@@ -26,9 +26,29 @@ def one_after_the_other(summary: ModuleSummary) -> list[Edit]:
     assert module is not None
     return [
         Edit(module.span(statement), _apart(module, statement, parts))
-        for statement in module.syntax.every(ast.Assign)
-        if (parts := _parts(statement)) and _are_independent(module, statement, parts)
+        for statement in module.which(_sets_together, ast.Assign)
+        if isinstance(statement, ast.Assign)
+        and (parts := _parts(statement))
+        and _are_independent(module, statement, parts)
     ]
+
+
+def _sets_together(module: Module, statement: ast.Assign) -> bool:
+    """Whether turns of a loop, or calls of a function, count on by a statement: not `x, y = x / 255.0, y / 255.0`, once."""
+    counted = [a for part in _parts(statement) if (a := augmented(part)) is not None]
+    counted = [a for a in counted if isinstance(a.operator, (ast.Add, ast.Sub, ast.Mult))]
+    if module.syntax.loops(statement):
+        return bool(counted)
+    function = module.syntax.function(statement)
+    shared = (
+        s for s in module.syntax.every(ast.Global, ast.Nonlocal) if module.syntax.function(s) is function
+    )
+    declared = {name for s in shared if isinstance(s, (ast.Global, ast.Nonlocal)) for name in s.names}
+    return any(
+        isinstance(a.target, ast.Attribute) or (isinstance(a.target, ast.Name) and a.target.id in declared)
+        for a in counted
+        if function is not None
+    )
 
 
 def is_together(then: str, now: str) -> bool:

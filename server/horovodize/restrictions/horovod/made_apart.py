@@ -28,6 +28,7 @@ _AROUND = re.compile(
     r"LossScale|MixedPrecision|SyncReplicas|MovingAverage|SWA|Lookahead|Accumulat|Distributed"
 )
 _COUNTERS = ("get_or_create_global_step", "create_global_step", "get_global_step")
+_KERAS_LAYERS = "tensorflow.keras.layers."
 _LIMIT = 300
 
 
@@ -58,14 +59,10 @@ def made(context: Context) -> Iterator[ast.Call]:
     known = {*context.module.layers, *context.module.optimizers, *context.module.calls_of(*_STEERING)}
     for call in context.syntax.calls:
         name = context.names.of(call.func) if call in known else None
-        if name and not _is_of_tensors(name):
+        # a function of Keras joins what layers have computed: `tf.keras.layers.add([x, y])`
+        if name and not (name.startswith(_KERAS_LAYERS) and name.rpartition(".")[2][:1].islower()):
             yield call
     yield from context.facts.horovod.calls(*_OF_HOROVOD)
-
-
-def _is_of_tensors(name: str) -> bool:
-    """Whether a function of Keras joins what layers have computed: `tf.keras.layers.add([x, y])`."""
-    return name.startswith("tensorflow.keras.layers.") and name.rpartition(".")[2][:1].islower()
 
 
 def goes_by_steps(context: Context, e: ast.expr) -> bool:

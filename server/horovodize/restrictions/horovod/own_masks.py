@@ -12,10 +12,33 @@ from collections.abc import Iterator
 
 from horovodize.interleaving import OwnAnswers
 from horovodize.restrictions.context import Context
+from horovodize.summary.module import Module
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _LAYERS = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.keras.models.Model")
 _LAMBDA = "tensorflow.keras.layers.Lambda"
+_DRAWING = (
+    "rand",
+    "normal",
+    "uniform",
+    "choice",
+    "integers",
+    "permut",
+    "binomial",
+    "standard",
+    "truncated",
+    "sample",
+    "shuffle",
+    "bernoulli",
+    "stateless",
+    "poisson",
+    "categorical",
+    "rvs",
+    "gauss",
+    "beta",
+    "exponential",
+    "laplace",
+)
 _FORMS = ("astype", "reshape")
 _WRAPPERS = (
     "tensorflow.constant",
@@ -29,16 +52,38 @@ _WRAPPERS = (
 def own_masks(context: Context, answers: OwnAnswers) -> Iterator[tuple[ast.Call, str]]:
     """The draws, and how what they give is called."""
     told = set[ast.AST]()
-    for forward in _forward(context):
-        for n in ast.walk(forward):
-            if not isinstance(n, (ast.Name, ast.Attribute)) or not isinstance(n.ctx, ast.Load):
-                continue
-            if not isinstance(context.syntax.parent.get(n), ast.BinOp):
-                continue
-            draw = _drawn_before(context, n, forward)
-            if draw is not None and draw not in told and answers.is_drawn(draw):
-                told.add(draw)
-                yield draw, context.text(n)
+    once = context.module.calls_which(_may_be_drawn_once)
+    computed = context.module.which(_goes_by_a_name, ast.BinOp) if once else []
+    forwards = set(_forward(context)) if computed else set[ast.AST]()
+    for n in (side for e in computed for side in (e.left, e.right)):
+        if not isinstance(n, (ast.Name, ast.Attribute)):
+            continue
+        around = (a for a in context.syntax.ancestors(n) if isinstance(a, CALLABLES))
+        forward = next(around, None)
+        if forward is None or forward not in forwards:
+            continue
+        draw = _drawn_before(context, n, forward)
+        if draw is not None and draw not in told and answers.is_drawn(draw):
+            told.add(draw)
+            yield draw, context.text(n)
+
+
+def _may_be_drawn_once(module: Module, call: ast.Call) -> bool:
+    """Whether a call may draw, outside of all functions or where a layer is made. Asked first: most scripts have none."""
+    func = call.func
+    last = func.attr if isinstance(func, ast.Attribute) else module.names.last(func)
+    if not last.startswith(_DRAWING):
+        return False
+    function = module.syntax.function(call)
+    return function is None or getattr(function, "name", "") in ("__init__", "build")
+
+
+def _goes_by_a_name(module: Module, e: ast.BinOp) -> bool:
+    """Whether something is computed with what has a name, in a method that a layer computes by, or in a `lambda`."""
+    if not any(isinstance(side, (ast.Name, ast.Attribute)) for side in (e.left, e.right)):
+        return False
+    around = next((a for a in module.syntax.ancestors(e) if isinstance(a, CALLABLES)), None)
+    return isinstance(around, ast.Lambda) or (isinstance(around, FUNCTIONS) and around.name == "call")
 
 
 def _forward(context: Context) -> Iterator[ast.AST]:
