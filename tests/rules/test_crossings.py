@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from .dividing import TAPE
@@ -178,3 +180,101 @@ def test_a_test_in_another_loop_keeps_its_own_form() -> None:
     ).text
     assert f"if {EXACT}:" in text
     assert f"if {OLD}" in text
+
+
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("n % 3 == 0", "n * hvd.size() // 3 - (n - 1) * hvd.size() // 3"),
+        ("not n % 3", "n * hvd.size() // 3 - (n - 1) * hvd.size() // 3"),
+        ("(i + 1) % 10 == 0", "(i + 1) * hvd.size() // 10 - i * hvd.size() // 10"),
+        ("i % 10 == 9", "(i + 1) * hvd.size() // 10 - i * hvd.size() // 10"),
+        ("n % EVERY == 1", "(n - 1) * hvd.size() // EVERY - (n - 2) * hvd.size() // EVERY"),
+    ],
+)
+def test_what_may_come_several_times_in_a_step_is_done_as_often(test: str, after: str) -> None:
+    text = plan_of("EVERY = 5\n" + TAPE + DATA + LOOP + f"        if {test}:\n            {LOWERS}\n").text
+    assert f"        for _ in range({after}):\n            {LOWERS}\n" in text
+
+
+@pytest.mark.parametrize("every", [2, 3, 10])
+def test_as_many_come_on_any_number_of_ranks(every: int) -> None:
+    """The text that is written, run: as often as alone after as many rows."""
+    text = plan_of(TAPE + DATA + LOOP + f"        if n % {every} == 0:\n            {LOWERS}\n").text
+    counts = (
+        next(line for line in text.splitlines() if "for _ in range(n *" in line).split(" in ")[1].rstrip(":")
+    )
+    for ranks in (1, 2, 3, 4, 8, 16):
+        known = {"hvd": SimpleNamespace(size=lambda size=ranks: size)}
+        come = [len(eval(counts, known | {"n": n})) for n in range(1, 21)]
+        assert [sum(come[:n]) for n in range(1, 21)] == [n * ranks // every for n in range(1, 21)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        f"if n % 3 == 0 and rate > 1e-3:\n            {LOWERS}",
+        f"if n % 3 == 0:\n            {LOWERS}\n        else:\n            print(n)",
+        f"if n % 3 == 0:\n            {LOWERS}\n            if rate < 1e-3: break",
+    ],
+)
+def test_what_cannot_be_repeated_is_said_to_come_once(event: str) -> None:
+    plan = plan_of(TAPE + DATA + LOOP + f"        {event}\n")
+    assert [n.message for n in plan.notes if "at most once" in n.message]
+    assert "n * hvd.size() % 3 < hvd.size()" in plan.text
+
+
+def test_a_break_of_a_loop_of_its_own_leaves_nothing() -> None:
+    body = f"{LOWERS}\n            for k in range(3):\n                if rate < 0.01: break"
+    assert (
+        "for _ in range(n * hvd.size() // 3"
+        in plan_of(TAPE + DATA + LOOP + f"        if n % 3 == 0:\n            {body}\n").text
+    )
+
+
+@pytest.mark.parametrize(
+    ("begin", "event", "after"),
+    [
+        (
+            "due = 10",
+            f"if n >= due:\n            {LOWERS}\n            due += 10",
+            "if n * hvd.size() >= due:",
+        ),
+        (
+            "due = 10",
+            f"while n >= due:\n            {LOWERS}\n            due += 10",
+            "while n * hvd.size() >= due:",
+        ),
+        (
+            "due = 10",
+            "while n >= due:\n            save()\n            due += 10",
+            "while n * hvd.size() >= due:",
+        ),
+    ],
+)
+def test_a_bound_that_moves_on_beside_it_is_met_by_the_steps_of_all(
+    begin: str, event: str, after: str
+) -> None:
+    text = plan_of(
+        "def save(): model.save('m')\n" + TAPE + DATA + begin + "\n" + LOOP + f"        {event}\n"
+    ).text
+    assert after in text
+    assert "due += 10\n" in text
+    assert "** hvd.size()" not in text
+
+
+@pytest.mark.parametrize(
+    ("begin", "event"),
+    [
+        ("last = 0", f"if n - last >= 10:\n            {LOWERS}\n            last = n"),
+        ("seen = 0", f"seen += 1\n        if seen == 10:\n            {LOWERS}\n            seen = 0"),
+        ("left = 10", f"left -= 1\n        if left == 0:\n            {LOWERS}\n            left = 10"),
+    ],
+)
+def test_what_comes_sooner_by_rounding_is_said(begin: str, event: str) -> None:
+    plan = plan_of(TAPE + DATA + begin + "\n" + LOOP + f"        {event}\n")
+    assert [n.message for n in plan.notes if "a little more often" in n.message]
+    even = plan_of(
+        TAPE + DATA + begin.replace("10", "800") + "\n" + LOOP + f"        {event.replace('10', '800')}\n"
+    )
+    assert not [n.message for n in even.notes if "a little more often" in n.message]

@@ -89,3 +89,12 @@ def test_what_goes_with_steps_or_with_none_stays(text: str) -> None:
     plan = plan_of(text)
     assert "any([" not in plan.text
     assert not plan.to_confirm
+
+
+@pytest.mark.parametrize("made", [CYCLE, "due = every(40)\n"])
+def test_what_goes_on_from_its_last_value_is_done_for_each(made: str) -> None:
+    lowers = "        optimizer.learning_rate.assign(optimizer.learning_rate * 0.9)\n"
+    plan = plan_of(f"{made}{LOOP}    if next(due):\n{lowers}")
+    assert f"    for _ in range(sum([bool(next(due)) for _ in range(hvd.size())])):\n{lowers}" in plan.text
+    plan = plan_of(f"{made}{LOOP}    if x is not None and next(due):\n{lowers}")
+    assert [c.rule for c in plan.to_confirm] == ["G5"]

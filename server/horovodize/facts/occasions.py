@@ -16,7 +16,16 @@ from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.feeding import Driver, Feeding
 from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, Function, Loop, argument, numbered
+from horovodize.summary.syntax import (
+    CALLABLES,
+    FUNCTIONS,
+    LOOPS,
+    Function,
+    Loop,
+    argument,
+    is_forever,
+    numbered,
+)
 
 # What TensorFlow calls of a hook with each run of a session, and who runs sessions that do not train.
 _WITH_RUNS = ("before_run", "after_run")
@@ -43,6 +52,8 @@ class Occasions:
                 return None
             around = [loop for frame in way for loop in self.syntax.turned_with(frame.node)]
             driver = next((d for d in self.feeding.drivers if d.loop in around), None)
+            if driver is not None and self._waits_within(around, driver):
+                return None
             if driver is not None:
                 drivers.add(driver)
             elif (yielded := self._with_a_yield(place, around)) is not None:
@@ -63,6 +74,15 @@ class Occasions:
             elif way[-1].function is not None or any(frame.loops for frame in way[1:] or way):
                 return None  # and not once, before training: `self.step()` of a scheduler that begins; its own loop aside
         return (drivers, fitted) if drivers or fitted or hooked else None
+
+    def _waits_within(self, around: list[Loop], driver: Driver) -> bool:
+        """Whether a loop among those around turns within one step, as often as its test holds: `while step >= next_decay:`."""
+        steps = set[ast.AST](driver.steps)
+        within = around[: around.index(driver.loop)]
+        return any(
+            isinstance(loop, ast.While) and not is_forever(loop) and not self.drive.reaches(loop, steps)
+            for loop in within
+        )
 
     def _is_gated(self, function: ast.AST | None) -> bool:
         """Whether a decorator of the program's own decides in which calls a function runs."""

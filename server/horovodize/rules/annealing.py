@@ -32,6 +32,7 @@ from horovodize.rules import (
     set_together,
     steered,
     tables_by_step,
+    with_each_step,
 )
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.decisions import Amount, OfAll
@@ -167,7 +168,7 @@ def _set(draft: Draft) -> Iterator[ast.expr]:
         if value is not None and draft.facts.occasions.counted_at(call) is not None:
             yield value
     for pair in set_together.pairs(draft) if not draft.in_graph else ():
-        if counted.is_by_step(draft, pair):
+        if with_each_step.is_by_step(draft, pair):
             yield pair.elts[1]
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, guarded, thresholds
+from horovodize.rules import counted, crossings, guarded, repeated_events, thresholds
 from horovodize.rules.draft import Draft
 from horovodize.rules.ever_set import ever_set
 from horovodize.rules.shares import feeding
@@ -61,7 +61,7 @@ def _between(draft: Draft, statement: ast.stmt) -> Iterator[ast.AST]:
 
 def _count_down(draft: Draft, statement: ast.stmt, target: ast.Name | ast.Attribute) -> None:
     tests = [t for t in _reads(draft, target) if not draft.syntax.inside(t, statement)]
-    ends = [t for t in tests if _is_end(draft, t)]
+    ends, own = [t for t in tests if _is_end(draft, t)], ast.unparse(target)
     if not ends:
         return  # it decides nothing, or is no number of steps
     given = [b for b in ever_set(draft, target) if b.statement is not statement]
@@ -76,6 +76,9 @@ def _count_down(draft: Draft, statement: ast.stmt, target: ast.Name | ast.Attrib
                 edits += counted.over_ranks(draft, e, "G5")
         if edits:
             draft.change("G5", statement, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.DIVIDED)
+            for test, every in ((t, feeding(draft).kinds.constant(e)) for t in ends for e in begins):
+                if repeated_events.comes_sooner(every) and crossings.goes_on_itself(draft, test, {own}):
+                    draft.note("G5", test, repeated_events.SOONER.format(every))
             for loop in (a for t in ends for a in draft.syntax.ancestors(t)):
                 if isinstance(loop, ast.While) and any(draft.syntax.inside(t, loop.test) for t in ends):
                     draft.once("uncounted", loop)  # it takes its share of the steps now

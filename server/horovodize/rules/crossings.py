@@ -14,10 +14,19 @@ turn, which is meant to hold together with it: the lists that the two append to 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import event_numbers, guarded, nested, offsets, strides, thresholds
+from horovodize.rules import (
+    counted,
+    event_numbers,
+    guarded,
+    nested,
+    offsets,
+    repeated_events,
+    strides,
+    thresholds,
+)
 from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.source import Edit
@@ -46,11 +55,13 @@ def apply(
     if not isinstance(modulo, ast.BinOp) or not in_place(draft.module, modulo):
         return False
     if not (
-        _goes_on(draft, test)
+        goes_on_itself(draft, test)
         or nested.is_in_one_of_all(draft, test, modulo.left)
-        or any(_goes_on(draft, other) for other in _same_in_turn(draft, modulo))
+        or any(goes_on_itself(draft, other) for other in _same_in_turn(draft, modulo))
     ):
         return False
+    if _comes_several_times(draft, test, modulo, rest, goes_on, count):
+        return True
     by = SIZE if goes_on == "1" else f"{goes_on} * {SIZE}"
     is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
     edits = [*_number(draft, modulo, rest)] if goes_on == "1" or is_zero else []
@@ -71,6 +82,41 @@ def apply(
         if draft.decide(number.left, OfAll("G5")):
             edits += draft.times(number.left)
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
+    return True
+
+
+def _comes_several_times(
+    draft: Draft,
+    test: ast.expr,
+    modulo: ast.BinOp,
+    rest: ast.expr | None,
+    goes_on: str,
+    count: event_numbers.Count,
+) -> bool:
+    """Lets what comes every few steps be done for each time that it comes in a step of all ranks, if there are that few;
+    whether it is. Else it is said that it comes once."""
+    constant = draft.facts.feeding.kinds.constant
+    every, part = constant(modulo.right), constant(rest) if rest is not None else 0
+    if every is None or every > repeated_events.FEW or not goes_on_itself(draft, test):
+        return False
+    decision = repeated_events.repeatable(draft, test)
+    tested = isinstance(test, ast.Compare) and test.left is modulo and isinstance(test.ops[0], ast.Eq)
+    numbered = any(event_numbers.under(draft, test, modulo.right, count))
+    offset = offsets.counted_from(draft, modulo.left)
+    if (
+        decision is None
+        or part is None
+        or offset is not None
+        or numbered
+        or (rest is not None and not tested)
+    ):
+        draft.note("G5", test, repeated_events.ONCE.format(every))
+        return False
+    number, more = counted.shifted(modulo.left)
+    ahead = more + 1 if part and part + 1 == every else more - part
+    edit = repeated_events.times(draft, decision, number, ahead, draft.module.text(modulo.right), goes_on)
+    draft.decide(modulo.left, OfAll("G5"))
+    draft.change("G5", test, thresholds.WHAT, thresholds.WHY, [edit], decision=Decision.COUNTED)
     return True
 
 
@@ -100,8 +146,10 @@ def _shifted(draft: Draft, number: ast.expr, by: str) -> Iterator[Edit]:
         yield from Edit.around(span, "(", f" {by}) * {SIZE}")
 
 
-def _goes_on(draft: Draft, test: ast.expr) -> bool:
-    """Whether what hangs on a test makes a value of its last one, which stays until the next time."""
+def goes_on_itself(draft: Draft, test: ast.expr, besides: Collection[str] = ()) -> bool:
+    """Whether what hangs on a test makes a value of its last one, which stays until the next time.
+
+    besides: the names of what is told apart, as written: `next_save` of `if step >= next_save: next_save += 100`"""
     decided = guarded.decided(draft, test)
     begun = {
         ast.unparse(t)
@@ -115,6 +163,7 @@ def _goes_on(draft: Draft, test: ast.expr) -> bool:
         n
         for n in draft.syntax.every(ast.AugAssign, ast.Assign, ast.Call)
         if (kept := _kept(draft, n, decided)) is not None
+        and kept not in besides
         and not ((kept in begun and any(draft.syntax.inside(n, s) for s in decided)) or kept in each_turn)
     }
     if draft.in_graph and any(

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 
 from horovodize.facts import record_tuples
 from horovodize.facts.cursors import cursors_of
-from horovodize.rules import counted, number_settings, record_settings, shared_sums
+from horovodize.rules import (
+    counted,
+    number_settings,
+    record_settings,
+    shared_sums,
+    with_each_step,
+)
 from horovodize.rules.decisions import Counted, Scaled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.graph_gradients import is_gradient
@@ -200,10 +206,10 @@ def _is_by_step(draft: Draft, setting: Setting, parts: _Parts | None) -> bool:
         by = (
             [e for e in parts.factors + parts.terms if draft.syntax.inside(e, setting.place)] if parts else []
         )
-        return all(counted.is_by_step(draft, place, setting.kept) for place in (setting.place, *by))
+        return all(with_each_step.is_by_step(draft, place, setting.kept) for place in (setting.place, *by))
     graph = draft.sites.graph
     return any(
-        setting.place in graph.operations(graph.fetches(run)) and counted.is_by_step(draft, run)
+        setting.place in graph.operations(graph.fetches(run)) and with_each_step.is_by_step(draft, run)
         for run in graph.all_runs
     )
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.exits import exits, tests
-from horovodize.rules import counted, keras_session, means
+from horovodize.rules import counted, keras_session, means, with_each_step
 from horovodize.rules.any_rank_test import can_agree, differing
 from horovodize.rules.deciding_losses import is_trained
 from horovodize.rules.draft import Draft
@@ -58,7 +58,7 @@ def forget_as_fast(draft: Draft) -> None:
                 if b is None or b.value is None:
                     continue
                 kept = b.anchor if isinstance(b.anchor, ast.expr) else e
-                if counted.is_by_step(draft, b.statement, kept):
+                if with_each_step.is_by_step(draft, b.statement, kept):
                     mix_number(draft, ast.unparse(kept), going_on(b.value), _adds(b))
 
 
@@ -102,7 +102,7 @@ def _of_last(end: ast.expr) -> ast.Constant | None:
 
 def _look_at_as_many(draft: Draft, test: ast.expr, held: Held, last: list[ast.Constant]) -> None:
     """The last steps of a rank that stand for as many rows, and the tests of whether there are so many yet."""
-    if not counted.is_by_step(draft, growing(draft, held)[0]):
+    if not with_each_step.is_by_step(draft, growing(draft, held)[0]):
         return
     tested = [
         n.comparators[0]

@@ -10,10 +10,12 @@ from horovodize.rules import (
     averages_of_events,
     capacities,
     counted,
+    crossings,
     guarded,
     later_updates,
     lengths,
     nested,
+    repeated_events,
     restored_iterations,
     scales,
     steps_or_none,
@@ -64,9 +66,11 @@ def at_number(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, o
         and not among_numbers.divide(draft, test, number, bound)
     ):
         unseen_counts.ask(draft, test)
-    if len(bounds) == 1 and thresholds.moves_on(draft, test, bounds[0]):
+    in_order = isinstance(operator, _ORDER) and len(bounds) == 1
+    exact = in_order and thresholds.changes(draft, bounds[0]) and _comes_exactly(draft, test, bounds[0])
+    if len(bounds) == 1 and not exact and thresholds.moves_on(draft, test, bounds[0]):
         return
-    listed = isinstance(operator, _ORDER) and len(bounds) == 1 and _is_listed(draft, bounds[0])
+    listed = in_order and _is_listed(draft, bounds[0])
     if listed or (len(bounds) == 1 and thresholds.changes(draft, bounds[0])):
         _at_changing(draft, test, number, operator)
         return
@@ -84,16 +88,27 @@ def at_number(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, o
     later = [
         b for b, number in zip(bounds, known, strict=True) if number != 0
     ]  # the first step stays the first
-    exact = not isinstance(operator, _ORDER)
-    if exact and scales.goes_on(draft, number) != "1":
+    at_once = not isinstance(operator, _ORDER)
+    if at_once and scales.goes_on(draft, number) != "1":
         _at_scaled(draft, test, number, later)
         return
-    divided = [_over_ranks(draft, test, b, exact) for b in later]
+    divided = [_over_ranks(draft, test, b, at_once) for b in later]
     edits, doubt = [e for made, _ in divided for e in made], next((d for _, d in divided if d), "")
     draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, doubt, Decision.DIVIDED)
+    again = again or guarded.is_set_back(draft, number) or thresholds.since(draft, number) is not None
+    if again and len(bounds) == 1 and repeated_events.comes_sooner(known[0]):
+        if crossings.goes_on_itself(draft, test, {ast.unparse(number)}):
+            draft.note("G5", test, repeated_events.SOONER.format(known[0]))
     restored_iterations.tell(draft, "G5", test, number)
     if len(bounds) == 1 and isinstance(operator, (ast.Eq, ast.GtE)):
         averages_of_events.keep_of_event(draft, test, bounds[0])
+
+
+def _comes_exactly(draft: Draft, test: ast.expr, bound: ast.expr) -> bool:
+    """Whether an event has to come neither sooner nor later for a bound that it moves on by itself: it makes another value of
+    the last one (`rate *= 0.9`), or comes as often in one step as that has to be moved on (`while step >= next_decay:`)."""
+    is_while = isinstance(draft.syntax.parent[test], ast.While)
+    return is_while or crossings.goes_on_itself(draft, test, {ast.unparse(bound)})
 
 
 def _at_scaled(draft: Draft, test: ast.expr, number: ast.expr, bounds: list[ast.expr]) -> None:

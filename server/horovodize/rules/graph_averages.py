@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import counted
+from horovodize.rules import with_each_step
 from horovodize.rules.draft import Draft
 from horovodize.rules.mixtures import is_moving_average, mix, near, nearing, raise_to_power
 from horovodize.rules.shrunk_weights import is_one_factor
@@ -40,7 +40,7 @@ def tell(draft: Draft) -> None:
         factor = _shrunk_by(draft, call)
         if factor is None:
             continue
-        if any(counted.is_by_step(draft, run) for run in runs_of(draft, call)):
+        if any(with_each_step.is_by_step(draft, run) for run in runs_of(draft, call)):
             raise_to_power(draft, factor)
         elif draft.once("mixture", call):
             draft.note("G7", factor, _GOES_ON)
@@ -85,7 +85,7 @@ def _is_of_a_batch(draft: Draft, value: ast.expr) -> bool:
 def _is_by_step(draft: Draft, operation: ast.Call) -> bool:
     """Whether sessions run an operation with each divided step, and not otherwise."""
     runs = runs_of(draft, operation)
-    return bool(runs) and all(counted.is_by_step(draft, run) for run in runs)
+    return bool(runs) and all(with_each_step.is_by_step(draft, run) for run in runs)
 
 
 def runs_of(draft: Draft, operation: ast.Call) -> list[ast.Call]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from horovodize.facts.turn_calls import GRAPH_SOURCES
-from horovodize.rules import counted, moved_on, steered
+from horovodize.rules import moved_on, steered, with_each_step
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.graph_averages import runs_of
@@ -70,7 +70,9 @@ def _keep_alike(draft: Draft, call: ast.Call, variable: ast.expr, value: ast.exp
 def go_as_far(draft: Draft) -> None:
     """Lets the numbers that are averaged so move as far with each step as with size() steps of one process: part of G7."""
     for call, variable, value in _moved(draft):
-        if draft.was(value, Agreed) and any(counted.is_by_step(draft, run) for run in runs_of(draft, call)):
+        if draft.was(value, Agreed) and any(
+            with_each_step.is_by_step(draft, run) for run in runs_of(draft, call)
+        ):
             adds = None if draft.names.last(call.func) == "assign" else True
             moved_on.go_as_far(draft, draft.module.text(variable), value, adds, of_rows=True)
 

@@ -110,20 +110,22 @@ def is_round(draft: Draft, test: ast.AST, number: ast.expr, most: ast.expr) -> b
 def is_cycle_of_events(draft: Draft, number: ast.expr) -> bool:
     """Whether a count begins again where it is tested, `if n == 10: n = 0`, and no test of it decides what is trained: then it
     is no look at the first steps."""
-    if not isinstance(number, (ast.Name, ast.Attribute)):
-        return False
-    decision = draft.syntax.statement(number)
     text, home = ast.unparse(number), draft.syntax.function(number)
-    if not isinstance(decision, ast.If) or not draft.syntax.inside(number, decision.test):
-        return False
-    begun = [
-        b for b in ever_set(draft, number) if any(draft.syntax.inside(b.statement, s) for s in decision.body)
-    ]
-    if not any(isinstance(_given(b), ast.Constant) for b in begun) or not _begins_again(draft, number):
+    if not is_set_back(draft, number) or not _begins_again(draft, number):
         return False
     read = (n for n in draft.syntax.every(ast.If) if draft.syntax.function(n) is home)
     tests = [n.test for n in read if any(ast.unparse(part) == text for part in walk(n.test))]
     return not any(trains(draft, test) or decides(draft, test) for test in tests)
+
+
+def is_set_back(draft: Draft, number: ast.expr) -> bool:
+    """Whether a count is set to a number that is written out, under a test of it: `if n == 10: n = 0`."""
+    decision = draft.syntax.statement(number)
+    if not isinstance(decision, ast.If) or not draft.syntax.inside(number, decision.test):
+        return False
+    bound = ever_set(draft, number) if isinstance(number, (ast.Name, ast.Attribute)) else []
+    begun = [b for b in bound if any(draft.syntax.inside(b.statement, s) for s in decision.body)]
+    return any(isinstance(_given(b), ast.Constant) for b in begun)
 
 
 def _begins_again(draft: Draft, number: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import Counter, CounterKind
 from horovodize.facts.gates import gated
-from horovodize.rules import counted, thresholds
+from horovodize.rules import counted, thresholds, with_each_step
 from horovodize.rules.decisions import Asked, Decided
 from horovodize.rules.draft import Draft
 from horovodize.rules.unseen_counts import only_shows
@@ -46,7 +46,7 @@ def _ask_of_decorators(draft: Draft) -> None:
     """`@every(50)`: asks about the test by which a decorator hands on the calls of a function that each step calls."""
     for function, test in gated(draft.module):
         counts = any(isinstance(n, (ast.Mod, *_ORDER)) for n in walk(test))
-        if not counts or not any(counted.is_by_step(draft, c) for c in draft.values.callers(function)):
+        if not counts or not any(with_each_step.is_by_step(draft, c) for c in draft.values.callers(function)):
             continue
         if not any(draft.was(n, Decided) for n in walk(test)) and draft.decide(test, Asked("G5")):
             draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _GATES.format(function.name))

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from horovodize.rules import capped_lists, counted
+from horovodize.rules import capped_lists, counted, with_each_step
 from horovodize.rules.draft import Draft
 from horovodize.rules.kept_mixtures import WEIGHTS
 from horovodize.rules.lengths import growing
@@ -65,7 +65,7 @@ def _divided(draft: Draft) -> Iterator[_Window]:
             for c in growing(draft, window.held)
             if isinstance(c, ast.Call) and draft.names.last(c.func) == "append"
         ]
-        if len(grows) == 1 and counted.is_by_step(draft, grows[0]):
+        if len(grows) == 1 and with_each_step.is_by_step(draft, grows[0]):
             yield window
 
 

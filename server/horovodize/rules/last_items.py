@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.rules import counted, kept_windows
+from horovodize.rules import counted, kept_windows, with_each_step
 from horovodize.rules.decisions import Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.lengths import growing
@@ -46,7 +46,7 @@ def look_at_as_many(draft: Draft) -> None:
             continue
         grows = growing(draft, held)
         appends = [c for c in grows if isinstance(c.func, ast.Attribute) and c.func.attr == "append"]
-        if not len(grows) == len(appends) == 1 or not counted.is_by_step(draft, grows[0]):
+        if not len(grows) == len(appends) == 1 or not with_each_step.is_by_step(draft, grows[0]):
             continue
         if decides and isinstance(call, ast.Call) and draft.names.last(call.func) in _SUMS:
             if draft.once("last items", part):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules import capped_lists, counted, guarded
+from horovodize.rules import capped_lists, guarded, with_each_step
 from horovodize.rules.draft import Draft
 
 _SHRINKING = ("pop", "popleft", "remove", "clear")
@@ -25,7 +25,7 @@ def counts(draft: Draft, e: ast.expr) -> bool:
     return (
         bool(grows)
         and all(call.func.attr == "append" for call in grows if isinstance(call.func, ast.Attribute))
-        and all(counted.is_by_step(draft, call) for call in grows)
+        and all(with_each_step.is_by_step(draft, call) for call in grows)
         and not capped_lists.is_capped(draft, held)
         and (_is_emptied(draft, e, text) or _only_grows(draft, held, text))
     )

@@ -39,6 +39,7 @@ from horovodize.rules import (
     moved_on,
     shrunk_weights,
     steered,
+    with_each_step,
 )
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.kept_mixtures import (
@@ -103,15 +104,15 @@ def apply(draft: Draft) -> None:
         *set_in_two(draft),
     )
     for kept, value, site in (*mixed, *layer_averages.mixed(draft)):
-        if counted.is_by_step(draft, site):
+        if with_each_step.is_by_step(draft, site):
             mix(draft, kept, value)
     for kept, value, adds, site in (*_added(draft), *changed(draft), *layer_averages.changed(draft)):
-        if counted.is_by_step(draft, site):
+        if with_each_step.is_by_step(draft, site):
             near(draft, nearing(draft, kept, value, adds=adds), value)
     _go_on_by_step(draft, steered.numbers(draft))
     _go_on_by_step(draft, gradient_averages.numbers(draft))
     for setting in dict.fromkeys([*steered.variables(draft), *gradient_averages.variables(draft)]):
-        if counted.is_by_step(draft, setting.place):
+        if with_each_step.is_by_step(draft, setting.place):
             operator = setting.binds.operator if setting.binds is not None else None
             _go_on(draft, ast.unparse(setting.kept), setting.value, operator)
     shrunk_weights.apply(draft)
@@ -123,7 +124,7 @@ def _go_on_by_step(draft: Draft, numbers: Iterator[tuple[str, Binding]]) -> None
         # (`if mean is None: mean = loss` may stand around it)
         begun = b.anchor if isinstance(b.anchor, ast.expr) else None
         is_statement = b.value is not None and isinstance(b.statement, ast.stmt)
-        if b.value is not None and is_statement and counted.is_by_step(draft, b.statement, begun):
+        if b.value is not None and is_statement and with_each_step.is_by_step(draft, b.statement, begun):
             _go_on(draft, kept, deciding_averages.going_on(b.value), b.operator)
 
 
@@ -142,7 +143,7 @@ def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
     for call in draft.sites.method_calls("apply"):
         assert isinstance(call.func, ast.Attribute)
         if made not in draft.values.calls(call.func.value) or not (
-            draft.in_graph or counted.is_by_step(draft, call)
+            draft.in_graph or with_each_step.is_by_step(draft, call)
         ):
             continue
         given = argument(call, "var_list", 0)

@@ -27,6 +27,7 @@ from horovodize.rules import (
     own_means,
     shared_sums,
     tables_by_step,
+    with_each_step,
 )
 from horovodize.rules.decisions import OfAll, Strided
 from horovodize.rules.draft import SIZE, Draft
@@ -126,7 +127,7 @@ def _tell_counts(draft: Draft, rate: ast.expr, of_batches: bool) -> bool:
             ):
                 draft.note("C5", read, _BEYOND)
     for call in drawn(draft, rate):
-        if counted.is_by_step(draft, call):
+        if with_each_step.is_by_step(draft, call):
             draft.decide(call, OfAll("C5"))
             edits = Edit.around(draft.module.span(call), "[", f" for _ in range({SIZE})][0]", level=1)
             draft.change("C5", call, _WHAT, _WHY, edits, decision=Decision.COUNTED)

@@ -11,7 +11,14 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, guarded, strides, thresholds, unseen_counts
+from horovodize.rules import (
+    counted,
+    guarded,
+    strides,
+    thresholds,
+    unseen_counts,
+    with_each_step,
+)
 from horovodize.rules.decisions import Counted, Decided, OfAll
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.shares import feeding
@@ -59,7 +66,7 @@ def _goes_round(draft: Draft, assign: ast.Assign, name: ast.Name, count: ast.exp
         ):
             found = draft.facts.occasions.counted_at(assign)
             counts = found is not None and bool(found[0] or found[1])
-            return step if counts and counted.is_by_step(draft, assign) else None
+            return step if counts and with_each_step.is_by_step(draft, assign) else None
     return None
 
 
@@ -115,7 +122,7 @@ def _ask_of_field(draft: Draft, assign: ast.Assign) -> None:
                 not tests
                 or found is None
                 or not (found[0] or found[1])
-                or not counted.is_by_step(draft, assign)
+                or not with_each_step.is_by_step(draft, assign)
             ):
                 return
             if not any(guarded.is_ratio(draft, test, whole) for test in tests):
@@ -136,7 +143,7 @@ def _ask_of_choice(draft: Draft, assign: ast.Assign) -> None:
     if not goes_on or not any(isinstance(e, ast.Constant) for e in arms):
         return
     found = draft.facts.occasions.counted_at(assign)
-    if found is None or not (found[0] or found[1]) or not counted.is_by_step(draft, assign):
+    if found is None or not (found[0] or found[1]) or not with_each_step.is_by_step(draft, assign):
         return
     read = [test for test, _ in _tests(draft, assign, name, before=None)]
     tests = [t for t in read if not draft.syntax.inside(t, assign) and not draft.was(t, Decided)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.counter_kinds import ITERATIONS, Counter, CounterKind
 from horovodize.facts.kept import RESTORING
-from horovodize.rules import counted, restoring, written_counts
+from horovodize.rules import counted, restoring, with_each_step, written_counts
 from horovodize.rules.decisions import OfAll, Scheduled, Strided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.strong import Scaling, scaling, sites_of
@@ -175,7 +175,9 @@ def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
         }
         for p in places
     ]
-    return tests[0] == tests[1] and draft.was(places[0], Strided) and counted.is_by_step(draft, places[0])
+    return (
+        tests[0] == tests[1] and draft.was(places[0], Strided) and with_each_step.is_by_step(draft, places[0])
+    )
 
 
 __all__ = ["RESUMED", "STORED", "apply", "goes_on", "tell", "tell_begun", "tell_compared", "tell_of_graphs"]

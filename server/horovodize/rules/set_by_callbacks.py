@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from horovodize.rules import counted, decays
+from horovodize.rules import counted, decays, with_each_step
 from horovodize.rules.callback_decisions import is_rate
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
@@ -110,7 +110,7 @@ def _goes_on(draft: Draft, setting: Setting) -> bool:
         ast.unparse, again
     ):
         return False
-    if not counted.is_by_step(draft, setting.place, setting.kept):
+    if not with_each_step.is_by_step(draft, setting.place, setting.kept):
         return False
     return not any(
         isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub) and isinstance(n.operand, ast.Constant)

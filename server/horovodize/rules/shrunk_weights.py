@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.rules import counted, decays, number_settings
+from horovodize.rules import decays, number_settings, with_each_step
 from horovodize.rules.after_averaging import is_trained
 from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
@@ -94,17 +94,17 @@ def apply(draft: Draft) -> None:
     for setting in _of_trained(draft):
         lost = _lost(setting)
         if lost is not None:
-            if is_one_factor(draft, lost) and counted.is_by_step(draft, setting.place):
+            if is_one_factor(draft, lost) and with_each_step.is_by_step(draft, setting.place):
                 _lose_as_much(draft, lost)
         elif _is_shrinking(draft, setting):
             known = decays.follow(draft, setting.value, setting, rule="G5")
             if (
                 not known
-                and counted.is_by_step(draft, setting.place)
+                and with_each_step.is_by_step(draft, setting.place)
                 and draft.once("shrinks", setting.place)
             ):
                 draft.ask("G5", setting.value, _SHRINKS, _WHY_SHRINKS, _BY_MORE)
-        elif _is_moved(draft, setting) and counted.is_by_step(draft, setting.place):
+        elif _is_moved(draft, setting) and with_each_step.is_by_step(draft, setting.place):
             if draft.once("moved by hand", setting.place):
                 draft.ask("G5", setting.value, _MOVES, _WHY_MOVES, _AS_FAR)
 

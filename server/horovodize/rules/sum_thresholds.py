@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from horovodize.facts.answers import Varies
 from horovodize.facts.kept import INFINITE
 from horovodize.facts.sources import Source
-from horovodize.rules import counted, shared_sums
+from horovodize.rules import counted, shared_sums, with_each_step
 from horovodize.rules.decisions import Amount, Counted, Divided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.lengths import growing
@@ -241,7 +241,9 @@ def _reads(value: ast.expr, kept: ast.AST) -> bool:
 def _stepping(draft: Draft, call: ast.Call, divided: list[Driver]) -> list[Driver]:
     """The divided loops with each of whose steps a function does something: `total.assign_add(loss)` in `train_step`."""
     at = draft.facts.occasions.counted_at(call)
-    with_steps = at is not None and not at[1] and at[0] <= {*divided} and counted.is_by_step(draft, call)
+    with_steps = (
+        at is not None and not at[1] and at[0] <= {*divided} and with_each_step.is_by_step(draft, call)
+    )
     return list(at[0]) if at is not None and with_steps else []
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeGuard
 from horovodize.facts.answers import Varies
 from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.facts.sources import Source
-from horovodize.rules import counted
+from horovodize.rules import with_each_step
 from horovodize.rules.decisions import Agreed, Amount
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import counts_a_share
@@ -66,7 +66,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
             return None
         if draft.facts.occasions.are_seldom(statement, at[0]):
             return None
-        by_step = by_step and counted.is_by_step(draft, statement)
+        by_step = by_step and with_each_step.is_by_step(draft, statement)
         counter = draft.facts.counters.of(sum_.target)
         if (counter is not None and not counter.rows) or not _is_measured(draft, sum_.value):
             return None
@@ -85,7 +85,7 @@ def _sum_of(draft: Draft, adding: tuple[tuple[ast.stmt, Augmented], ...], divide
         if s in own:
             continue
         inside = draft.facts.occasions.counted_at(s)
-        if inside is not None and inside[0] & drivers and counted.is_by_step(draft, s):
+        if inside is not None and inside[0] & drivers and with_each_step.is_by_step(draft, s):
             return None  # it is that of one step
         if not sets_number(draft, s, value) and (inside is not None or not _may_be_number(draft, s, value)):
             return None

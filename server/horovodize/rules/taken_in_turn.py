@@ -1,7 +1,8 @@
 """Decisions that are taken from an iterator, one with each step: part of G5.
 
 `due = itertools.cycle([False] * 99 + [True])` and `if next(due):` comes with every 100th step. A rank takes size() times fewer
-steps, so each of them takes the decisions of size() steps: `if any([next(due) for _ in range(hvd.size())]):`. What tells which
+steps, so each of them takes the decisions of size() steps: `if any([next(due) for _ in range(hvd.size())]):`, and does once for
+each what goes on from its last value (`rate *= 0.9`). What tells which
 updates go with which, or what a step is fed, stays as it is: see G5.
 """
 
@@ -11,7 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.plan import Decision
-from horovodize.rules import counted, guarded, thresholds
+from horovodize.rules import crossings, guarded, repeated_events, thresholds, with_each_step
 from horovodize.rules.decisions import Asked, Decided
 from horovodize.rules.draft import SIZE, Draft
 from horovodize.rules.unseen_counts import only_shows
@@ -29,6 +30,10 @@ _ITERATORS = (
 _ASKED = (
     "a rank takes size() times fewer steps, and each of them takes one decision from an iterator: let it take those of all "
     "ranks' steps, unless it is of a rank's own ones"
+)
+_SEVERAL = (
+    "a rank takes size() times fewer steps, and what is done here goes on from its last value: do it once for each of the "
+    "decisions of all ranks' steps"
 )
 _WRITTEN = (ast.List, ast.Tuple, ast.Constant, ast.ListComp, ast.BinOp)
 
@@ -53,15 +58,24 @@ def _tests(test: ast.expr) -> Iterator[ast.expr]:
 def _decide(draft: Draft, decision: ast.If | ast.IfExp | ast.While, test: ast.expr) -> None:
     taken = [n for n in walk(test) if isinstance(n, ast.Call) and _gives_decisions(draft, n)]
     named = [call for n in walk(test) if isinstance(n, ast.Name) for call in _set_to(draft, n)]
-    found = next((call for call in (*taken, *named) if counted.is_by_step(draft, call)), None)
+    found = next((call for call in (*taken, *named) if with_each_step.is_by_step(draft, call)), None)
     if found is None or any(draft.was(n, Decided) for n in walk(test)) or only_shows(draft, test):
         return
     if guarded.is_ratio(draft, test, test) or guarded.trains(draft, test):
         return
     draft.decide(test, Asked("G5"))
-    if len(taken) == 1 and not named and not isinstance(decision, ast.While):
-        edits = Edit.around(draft.module.span(test), "any([", f" for _ in range({SIZE})])")
+    several = crossings.goes_on_itself(draft, test)
+    decision_alone = repeated_events.repeatable(draft, test) if several else None
+    if len(taken) == 1 and not named and decision_alone is not None and decision_alone.test is test:
+        edits = repeated_events.each(draft, decision_alone)
         draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
+        return
+    if several:
+        draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _SEVERAL)
+        return
+    if len(taken) == 1 and not named and not isinstance(decision, ast.While):
+        any_of = Edit.around(draft.module.span(test), "any([", f" for _ in range({SIZE})])")
+        draft.change("G5", test, thresholds.WHAT, thresholds.WHY, any_of, decision=Decision.COUNTED)
         return
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED)
 
