@@ -8,6 +8,7 @@ from horovodize.facts.known_calls import is_known
 from horovodize.facts.turn_uses import uses_of
 from horovodize.rules import (
     alike_shuffles,
+    dealt_counts,
     dealt_numbers,
     gathered_batches,
     generators,
@@ -129,7 +130,10 @@ def _deal(draft: Draft, driver: Driver, e: ast.expr, wrapped: ast.expr) -> None:
         unclear = driver.kind is Kind.UNKNOWN and feeding(draft).kinds.is_opaque(e)
         doubt = "it can't be seen what this loop iterates; all ranks must get equally many batches from it"
         what = "Give every rank its own batches"
-        draft.change(draft.loop_rule, e, what, WHY, edits, doubt=doubt if unclear else "")
+        asked = (
+            dealt_counts.ASKED if dealt_counts.goes_by_them(draft, driver, e) else doubt if unclear else ""
+        )
+        draft.change(draft.loop_rule, e, what, WHY, edits, doubt=asked)
         alike_shuffles.shuffle_alike(draft, e)
         dealt_numbers.tell(draft, driver, e)
         _keep_own(draft, driver)
