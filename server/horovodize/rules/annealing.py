@@ -9,14 +9,12 @@ Weights that each step shrinks by hand shrink as much (`shrunk_weights`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from horovodize import catalogue
-from horovodize.plan import Decision
 from horovodize.rules import (
     after_averaging,
     assigned_values,
-    bias_corrections,
     counted,
     counting_pipelines,
     counting_sequences,
@@ -24,7 +22,6 @@ from horovodize.rules import (
     grown_bounds,
     handed_numbers,
     number_settings,
-    number_tables,
     rate_reads,
     running_means,
     schedule,
@@ -35,23 +32,20 @@ from horovodize.rules import (
     with_each_step,
 )
 from horovodize.rules.callback_decisions import is_rate
-from horovodize.rules.decisions import Amount, OfAll
+from horovodize.rules.decisions import OfAll
 from horovodize.rules.draft import Draft
+from horovodize.rules.formulas_of_steps import WHAT, WHY, is_of_a_share, tell, tell_all
 from horovodize.rules.number_settings import Setting
 from horovodize.rules.shares import counts_a_share, feeding
 from horovodize.rules.target_networks import made_of
 from horovodize.summary.feeding import Driver
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments, position
 
-_WHAT = "Tell the formula the steps of all ranks together"
-_WHY = "Each rank takes size() times fewer steps; what changes with them goes by how much has been seen."
-_FORMULA = (ast.Div, ast.Pow)
 _IN_PART = (
     "what is handed on here counts a rank's steps, and only some of what is computed of it goes by those of all ranks: hand on "
     "the count of all ranks, and let each place go by that"
 )
 _FAR = 600  # nodes that what layers compute is made of
-_REAL = frozenset("interp exp expm1 log log1p sqrt sin cos tanh sigmoid pow power".split())
 
 
 def apply(draft: Draft) -> None:
@@ -66,7 +60,7 @@ def apply(draft: Draft) -> None:
                     decays.follow(draft, given, rule="G5")
         for call in _drawing_rows(draft, driver):
             for read in [read for given in _given(call) for read in rate_reads.reads(draft, given)]:
-                if counted.of(draft, read) is None or _is_of_a_share(draft, read):
+                if counted.of(draft, read) is None or is_of_a_share(draft, read):
                     continue
                 if draft.facts.drawn_rows.draws(call, [read]):
                     _tell_drawing(draft, read)
@@ -243,35 +237,6 @@ def _made(draft: Draft, n: ast.AST) -> set[ast.AST]:
     return made_of(draft, n) if isinstance(n, (ast.Name, ast.Attribute)) else set()
 
 
-def tell(
-    draft: Draft, given: ast.expr, rule: str = "G5", stays: Callable[[ast.expr], bool] | None = None
-) -> None:
-    """Tells the formulas in a value, which read how many steps were taken, the steps of all ranks.
-
-    stays: whether a place reads them for something that is a rank's own"""
-    for read in rate_reads.reads(draft, given):
-        if stays is not None and stays(read):
-            continue
-        if bias_corrections.corrects(draft, read) or running_means.is_of_gradients(draft, read):
-            continue
-        if counted.is_over_a_share(draft, read):
-            continue  # an epoch is computed there
-        mean = running_means.around(draft, read)
-        if mean is not None:
-            running_means.ask(draft, mean, rule)
-        elif counted.of(draft, read) is not None and (
-            _is_in_formula(draft, read)
-            or number_tables.is_looked_up(draft, read)
-            or _is_computed_with(draft, read)
-        ):
-            tell_all(draft, read, rule)
-
-
-def tell_all(draft: Draft, read: ast.expr, rule: str) -> None:
-    edits = counted.read_as_all(draft, read, rule)
-    draft.change(rule, read, _WHAT, _WHY, edits, decision=Decision.COUNTED)
-
-
 def _tell_drawing(draft: Draft, read: ast.expr) -> None:
     """Tells a function that draws rows the steps of all ranks, unless it is told them where it computes with them, or says by
     them where the next row of a memory is written: each rank fills its own, without gaps."""
@@ -283,7 +248,7 @@ def _tell_drawing(draft: Draft, read: ast.expr) -> None:
     if adapted <= {False}:
         tell_all(draft, read, "G5")
     elif False in adapted and draft.once("told in part", read):
-        draft.ask("G5", read, _WHAT, _WHY, _IN_PART)
+        draft.ask("G5", read, WHAT, WHY, _IN_PART)
 
 
 def _says_where_to_write(draft: Draft, use: ast.AST) -> bool:
@@ -340,65 +305,3 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
     """What a call is given, of a dict (`feed_dict`) each value."""
     for e in arguments(call):
         yield from e.values if isinstance(e, ast.Dict) else [e]
-
-
-def _is_in_formula(draft: Draft, read: ast.expr) -> bool:
-    """Whether a number that isn't whole is made of a count: `step / 1000`, `0.99 ** step`, `math.exp(-rate * step)`. What
-    selects rows is no formula, and what is divided by a rank's number of steps is right as it is."""
-    around = _around(draft, read)
-    is_formula = any(isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA) for a in around)
-    return not _is_of_a_share(draft, read) and (is_formula or any(_is_real(draft, a) for a in around))
-
-
-def _is_computed_with(draft: Draft, read: ast.expr) -> bool:
-    """Whether a function that is handed what is made of a count, `weight(step - warm_up)`, computes with that, and can't be
-    seen to read a count of steps itself: it is told by the call."""
-    if _is_of_a_share(draft, read) or _chooses(draft, read):
-        return False
-    way = handed_numbers.reads_on_the_way(draft, read)
-    if any(counted.of(draft, use) is not None or handed_numbers.is_adapted(draft, use) for use in way):
-        return False
-    uses = handed_numbers.uses(draft, read)
-    return any(_is_in_formula(draft, use) or number_tables.is_looked_up(draft, use) for use in uses)
-
-
-def _chooses(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count only decides which of some things is taken: `first if step % 2 else second`, `both[step % 2]`."""
-    is_rest = False
-    for a in draft.syntax.ancestors(read):
-        is_rest |= isinstance(a, ast.BinOp) and isinstance(a.op, ast.Mod)
-        if isinstance(a, ast.IfExp) and draft.syntax.inside(read, a.test):
-            return True
-        if isinstance(a, ast.Subscript) and draft.syntax.inside(read, a.slice):
-            return is_rest
-        if isinstance(a, ast.stmt):
-            return False
-    return False
-
-
-def _is_of_a_share(draft: Draft, read: ast.expr) -> bool:
-    """Whether a count is divided by a rank's number of steps: `i / len(batches)` of batches that are divided."""
-    formulas = [a for a in _around(draft, read) if isinstance(a, ast.BinOp) and isinstance(a.op, _FORMULA)]
-    return any(draft.was(a.right, Amount) or counts_a_share(draft, a.right) for a in formulas)
-
-
-def _around(draft: Draft, read: ast.expr) -> list[ast.AST]:
-    """What a count is a part of, as a number: not what it selects or decides, nor what a function that can be read makes of
-    it, where that is looked at."""
-    found = list[ast.AST]()
-    for a in draft.syntax.ancestors(read):
-        if isinstance(a, (ast.Subscript, ast.Compare, ast.stmt)):
-            break
-        if isinstance(a, ast.Call) and draft.values.graph.runs(a):
-            break
-        found.append(a)
-    return found
-
-
-def _is_real(draft: Draft, e: ast.AST) -> bool:
-    """Whether an expression gives no whole number, as a multiple or a function of a whole one."""
-    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult):
-        return any(
-            isinstance(side, ast.Constant) and isinstance(side.value, float) for side in (e.left, e.right)
-        )
-    return isinstance(e, ast.Call) and draft.names.last(e.func) in _REAL

@@ -12,6 +12,7 @@ from horovodize.rules import keras_flows
 from horovodize.rules.draft import Draft
 from horovodize.rules.draws_apart import draws_apart
 from horovodize.rules.shares import feeding
+from horovodize.rules.training_steps import steps_of
 from horovodize.summary.feeding import Driver
 from horovodize.summary.passed_on import datasets_drawn
 from horovodize.summary.syntax import (
@@ -54,12 +55,6 @@ def drawn_in(draft: Draft, driver: Driver) -> Iterator[ast.Call]:
             if isinstance(callee, FUNCTIONS):
                 todo += reversed(callee.body)
         todo += reversed(list(ast.iter_child_nodes(n)))
-
-
-def steps_of(draft: Draft) -> list[ast.Call]:
-    """The places that train, in a loop of the program's own."""
-    updates = [u.call for u in draft.sites.updates]
-    return updates + [run.call for run in draft.sites.graph.trainings] + [f.call for f in draft.sites.fits]
 
 
 def _deals_out(draft: Draft, call: ast.Call, depth: int) -> bool:

@@ -21,7 +21,6 @@ from horovodize.rules.dealing_calls import (
     drawn_in,
     is_seen_through,
     shuffles_for_itself,
-    steps_of,
 )
 from horovodize.rules.decisions import Decided, Shared, Unit
 from horovodize.rules.draft import RANK, SIZE, Draft
@@ -29,6 +28,7 @@ from horovodize.rules.draws_apart import draws_itself
 from horovodize.rules.measuring_draws import only_measures
 from horovodize.rules.shares import copied, feeding
 from horovodize.rules.target_networks import losses_of
+from horovodize.rules.training_steps import steps_of
 from horovodize.source import Edit
 from horovodize.summary.feeding import Driver, Kind
 from horovodize.summary.selecting import draws_what_trains

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.rules import named_tests
-from horovodize.rules.dealing_calls import steps_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.ever_set import ever_set
 from horovodize.rules.target_networks import losses_of
+from horovodize.rules.training_steps import steps_of
 from horovodize.source.nodes import walk
 from horovodize.summary.augmented import augmented
 from horovodize.summary.binding import Binding

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from horovodize.rules import annealing
+from horovodize.rules import formulas_of_steps
 from horovodize.rules.decisions import Counted
 from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit
@@ -46,7 +46,7 @@ def mix(draft: Draft, kept: str, value: ast.expr) -> None:
     found = shares(draft, kept, value)
     rest = _rest(draft, kept, value)
     if rest is not None:
-        annealing.tell(draft, rest, "G7")
+        formulas_of_steps.tell(draft, rest, "G7")
         raise_to_power(draft, rest)
         return
     if found is None:
@@ -54,7 +54,7 @@ def mix(draft: Draft, kept: str, value: ast.expr) -> None:
             near(draft, _moved(draft, kept, value), value)
         return
     left, comes = found
-    annealing.tell(draft, left, "G7")
+    formulas_of_steps.tell(draft, left, "G7")
     rest = _rest_of_one(comes)
     if rest is not None and ast.dump(rest) == ast.dump(left):
         raise_to_power(draft, left)
@@ -116,7 +116,7 @@ def near(draft: Draft, share: ast.expr | None, value: ast.expr) -> None:
         draft.note("G7", value, _SAID)
         return
     rest = _rest_of_one(share)
-    annealing.tell(draft, rest or share, "G7")
+    formulas_of_steps.tell(draft, rest or share, "G7")
     if rest is not None:
         raise_to_power(draft, rest)
     elif draft.decide(share, Counted("G7")):

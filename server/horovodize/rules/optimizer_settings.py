@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from horovodize.rules import annealing, counted, decays, rate_reads, tables_by_step
+from horovodize.rules import counted, decays, formulas_of_steps, rate_reads, tables_by_step
 from horovodize.rules.decisions import Decided, OfAll
 from horovodize.rules.draft import Draft
 from horovodize.rules.number_settings import Setting, going_on
@@ -38,9 +38,9 @@ def apply(draft: Draft) -> None:
         value = setting.value
         if counts_a_share(draft, value):
             continue
-        annealing.tell(draft, value)
+        formulas_of_steps.tell(draft, value)
         for read in _looked_up(draft, value):
-            annealing.tell_all(draft, read, "G5")
+            formulas_of_steps.tell_all(draft, read, "G5")
         if isinstance(setting.place, ast.AugAssign) or not isinstance(setting.place, ast.Call):
             decays.follow(draft, value, setting, rule="G5")
         unseen = next((r for r in rate_reads.reads(draft, value) if _is_left(draft, r)), None)

@@ -9,9 +9,9 @@ from horovodize.facts.variable_additions import unconverted
 from horovodize.rules import counted, guarded, named_tests, picked_weights
 from horovodize.rules.asked_methods import asks_for_one
 from horovodize.rules.carried_numbers import ever_bound
-from horovodize.rules.dealing_calls import steps_of
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
+from horovodize.rules.training_steps import steps_of
 from horovodize.summary.binding import Binding
 from horovodize.summary.syntax import says_none
 
