@@ -71,3 +71,49 @@ def test_rows_of_a_batch_that_each_rank_draws_are_its_own() -> None:
     plan = distribute(summarize(Document(text)))
     assert isinstance(plan, Plan)
     assert "broadcast_object" not in plan.text
+
+
+SEQUENCE = """\
+import numpy as np, keras
+
+class Rows(keras.utils.{}):
+    def __init__(self, x, y):
+        super().__init__()
+        self.x, self.y = x, y
+        self.on_epoch_end()
+
+    def __len__(self):
+        return 40
+
+    {}
+    def __getitem__(self, i):
+        rows = self.order[i * 16:(i + 1) * 16]
+        return self.x[rows], self.y[rows]
+
+x, y = np.ones((640, 4), "float32"), np.ones((640, 1), "float32")
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(keras.optimizers.SGD(0.01), "mse")
+model.fit(Rows(x, y), epochs=2)
+"""
+ORDER = "keras.random.shuffle(np.arange(640))"
+AT_ENDS = f"def on_epoch_end(self):\n        self.order = {ORDER}\n"
+BY_HELPER = (
+    f"def on_epoch_end(self):\n        self.deal()\n\n    def deal(self):\n        self.order = {ORDER}\n"
+)
+ONCE = (
+    f"def on_epoch_end(self):\n        pass\n\n    @property\n    def order(self):\n        return {ORDER}\n"
+)
+
+
+@pytest.mark.parametrize("methods", [AT_ENDS, BY_HELPER])
+@pytest.mark.parametrize("base", ["PyDataset", "Sequence"])
+def test_a_sequence_takes_rank_0s_when_an_epoch_ends(base: str, methods: str) -> None:
+    plan = distribute(summarize(Document(SEQUENCE.format(base, methods))))
+    assert isinstance(plan, Plan)
+    assert f"        self.order = hvd.broadcast_object({ORDER})\n" in plan.text
+    assert not any("for itself here" in n.message for n in plan.notes)
+
+
+def test_one_that_is_drawn_for_each_batch_is_told_by_no_rank() -> None:
+    plan = distribute(summarize(Document(SEQUENCE.format("PyDataset", ONCE))))
+    assert not isinstance(plan, Plan) or "broadcast_object" not in plan.text

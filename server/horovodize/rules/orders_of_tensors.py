@@ -14,9 +14,11 @@ from horovodize.plan import Decision
 from horovodize.rules import drawn_orders, told, told_draws
 from horovodize.rules.decisions import Agreed, Decided, How, Shared
 from horovodize.rules.draft import Draft
+from horovodize.rules.guards import Guarded, outputs_of
 from horovodize.rules.shuffle_order import SHARED
 from horovodize.rules.shuffled_feeds import Feeds
 from horovodize.source import Edit
+from horovodize.summary.kinds import SEQUENCE
 from horovodize.summary.module import Module
 
 _LIBRARIES = ("tensorflow.random.", "tensorflow.keras.random.", "scipy.stats.", "torch.")
@@ -28,6 +30,7 @@ _MAKERS = (
     "tensorflow.random.Generator.from_non_deterministic_state",
     "tensorflow.random.get_global_generator",
 )
+_ENDS = ("on_epoch_end", "on_epoch_begin")
 _OWN_ORDER = (
     "each rank draws this order for itself here and then takes its part: in an epoch some rows are seen twice and some not at "
     "all; draw it by a seed that is the same on all ranks"
@@ -52,7 +55,7 @@ def tell(draft: Draft) -> None:
             continue
         if not _differs(draft, call):
             continue
-        if not told_draws.is_met_by_all(draft, call):
+        if not (told_draws.is_met_by_all(draft, call) or _is_drawn_at_ends_of_epochs(draft, call)):
             draft.note("D3", call, _OWN_ORDER)
         elif draft.decide(call, Agreed("D3", How.ROOT)):
             edits = Edit.around(draft.module.span(order), *told.around(draft, order), level=1)
@@ -83,6 +86,22 @@ def _order(draft: Draft, call: ast.Call) -> ast.expr | None:
         is_order |= isinstance(around, ast.Call) and draft.names.last(around.func) in _SORTING
         found, around = around, draft.syntax.parent[around]
     return found if is_order else None
+
+
+def _is_drawn_at_ends_of_epochs(draft: Draft, call: ast.Call) -> bool:
+    """Whether a sequence draws its order when it is made, and in `on_epoch_end`, which what deals out its batches calls in the
+    thread of `fit` (see `told_by_threads`), on all ranks as often."""
+    if not Guarded(draft).collective(call) or outputs_of(draft).is_early(call):
+        return False
+    for way in draft.drive.ways(call):
+        functions = [f.function for f in way if f.function is not None]
+        owners = {draft.syntax.method_class(f) for f in functions}
+        owner = owners.pop() if len(owners) == 1 else None
+        if owner is None or SEQUENCE not in draft.values.ancestors(owner):
+            return False
+        if way[-1].function is not None and getattr(way[-1].function, "name", "") not in _ENDS:
+            return False
+    return True
 
 
 def _differs(draft: Draft, call: ast.Call) -> bool:
