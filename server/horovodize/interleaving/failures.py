@@ -10,6 +10,7 @@ from horovodize.facts.sources import ENDS_OF_ALL, Source
 from horovodize.interleaving.actions import Block, Called, Deed, Risk, Together, everything
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.own_answers import OwnAnswers
+from horovodize.summary.names import Names
 
 _ANY = frozenset({"Exception", "BaseException"})
 _ENDS_OF_ROWS = frozenset({"OutOfRangeError", "StopIteration"})
@@ -128,3 +129,15 @@ def failing_step(body: Block) -> tuple[ast.expr | None, Block]:
             found = node if isinstance(node, ast.expr) else None
             return found, (*body[:i], Risk(found), *body[i:]) if found is not None else body
     return None, body
+
+
+def suppressing(names: Names, s: ast.With) -> ast.Try | None:
+    """`with contextlib.suppress(OSError):` as the `try` that it is."""
+    for item in s.items:
+        made = item.context_expr
+        if isinstance(made, ast.Call) and names.of(made.func) == "contextlib.suppress" and made.args:
+            kinds = made.args[0] if len(made.args) == 1 else ast.Tuple(made.args, ast.Load())
+            handler = ast.ExceptHandler(kinds, None, [ast.copy_location(ast.Pass(), s)])
+            tried = ast.Try(s.body, [ast.copy_location(handler, s)], [], [])
+            return ast.copy_location(tried, s)
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from horovodize.facts.callback_items import CallbackItem
@@ -34,9 +34,11 @@ from horovodize.interleaving.actions import (
     leaves,
 )
 from horovodize.interleaving.applied_steps import WEIGHTS_BY_STEP, AppliedSteps
+from horovodize.interleaving.around_blocks import Part, around_block
+from horovodize.interleaving.callback_logs import own_logs
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.deeds import Deeds
-from horovodize.interleaving.failures import Failures, failing_step
+from horovodize.interleaving.failures import Failures, failing_step, suppressing
 from horovodize.interleaving.handed import handed, is_of_a_trial, run_at_once
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
@@ -51,7 +53,6 @@ from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, is_main_gu
 
 _DEPTH = 10  # calls down
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-_AVERAGES = "MetricAverageCallback"
 _CONDITIONS = ("tensorflow.cond", "tensorflow.compat.v1.cond")  # (test, function, function)
 
 
@@ -155,12 +156,10 @@ class Program:
                 yield from self._turns(s)
             case ast.Try():
                 yield from self._attempt(s)
-            case ast.With() if suppressed := self._suppressed(s):
+            case ast.With() if suppressed := suppressing(self.names, s):
                 yield from self._attempt(suppressed)
             case ast.With() | ast.AsyncWith():
-                for item in s.items:
-                    yield from self._of(item.context_expr)
-                yield from self._block(s.body)
+                yield from self._with([item.context_expr for item in s.items], s.body)
             case ast.Return():
                 yield from self._of(s.value)
                 yield Leave(s, Exit.RETURN)
@@ -216,16 +215,33 @@ class Program:
                 )
             yield Turns(loop, body, after)
 
-    def _suppressed(self, s: ast.With) -> ast.Try | None:
-        """`with contextlib.suppress(OSError):` as the `try` that it is."""
-        for item in s.items:
-            made = item.context_expr
-            if isinstance(made, ast.Call) and self.names.of(made.func) == "contextlib.suppress" and made.args:
-                kinds = made.args[0] if len(made.args) == 1 else ast.Tuple(made.args, ast.Load())
-                handler = ast.ExceptHandler(kinds, None, [ast.copy_location(ast.Pass(), s)])
-                tried = ast.Try(s.body, [ast.copy_location(handler, s)], [], [])
-                return ast.copy_location(tried, s)
-        return None
+    def _with(self, entered: Sequence[ast.expr], body: list[ast.stmt]) -> Iterator[Action]:
+        """What context managers run, around what is run in their block."""
+        if not entered:
+            yield from self._block(body)
+            return
+        around = around_block(self.module, entered[0])
+        yield from self._within(entered[0]) if around and around.of_generator else self._of(entered[0])
+        if around is not None:
+            yield from self._part(around.made, around.before)
+        yield from self._with(entered[1:], body)
+        if around is not None:
+            yield from self._part(around.made, around.after)
+
+    def _part(self, made: ast.Call, part: Part | None) -> Iterator[Action]:
+        function = part.function if part is not None else None
+        if part is None or function in self._open or len(self._open) >= _DEPTH:
+            return
+        self._open.append(part.function)
+        try:
+            yield Called(made, self._block(part.statements))
+        finally:
+            self._open.pop()
+
+    def _within(self, call: ast.expr) -> Iterator[Action]:
+        """What a call is given, but not what it runs."""
+        for child in children(call):
+            yield from self._of(child)
 
     def _attempt(self, s: ast.Try) -> Iterator[Action]:
         handler = next((h for h in s.handlers if self._goes_on(h)), None)
@@ -362,24 +378,13 @@ class Program:
 
     # ------------------------------------------------------------------ callbacks
 
-    @cached_property
-    def _logs(self) -> dict[ast.AST, bool]:
-        """The parameters by which the script's own callbacks are told metrics, and whether these are averaged before."""
-        found: dict[ast.AST, bool] = {}
-        for fit in self.facts.sites.fits:
-            averaged = False
-            for item in self.facts.callback_items.of(fit.call):
-                classes = {name.rsplit(".", 1)[-1] for name in self.facts.callback_items.classes(item)}
-                averaged = averaged or not item.made or _AVERAGES in classes
-                for hook in (h for made in item.made for h in self.facts.hooks.given_by(made)):
-                    for arg in (*hook.function.args.posonlyargs, *hook.function.args.args):
-                        if arg.arg == hook.logs:
-                            found[arg] = found.get(arg, False) or (averaged and not hook.is_of_batches)
-        return found
-
     def own_logs(self) -> Collection[ast.AST]:
         """The parameters by which callbacks are told metrics of one rank."""
-        return {arg for arg, averaged in self._logs.items() if not averaged}
+        return self._own_logs
+
+    @cached_property
+    def _own_logs(self) -> Collection[ast.AST]:
+        return own_logs(self.facts)
 
     def _epochs(self, fit: ast.Call, collective: Collective) -> Iterator[Action]:
         """What the script's own callbacks do in a `fit`, between its epochs and after them."""

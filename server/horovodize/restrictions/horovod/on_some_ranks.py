@@ -202,6 +202,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.collectives import process_set
 from horovodize.facts.rank_tests import RankTest
+from horovodize.interleaving.around_blocks import ENTERS, LEAVES
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -294,7 +295,14 @@ def _answers(context: Context, call: ast.Call, other: ast.Call) -> bool:
     tests = context.facts.rank_tests
     one, two = tests.deciding(call), tests.deciding(other)
     same = one is not None and two is not None and context.text(one.test) == context.text(two.test)
-    return alike and not same and context.syntax.function(call) is context.syntax.function(other)
+    return alike and not same and _runs_in(context, call) is _runs_in(context, other)
+
+
+def _runs_in(context: Context, call: ast.Call) -> ast.AST | None:
+    """The function around a call; of what a context manager runs before a block and after it, its class."""
+    function = context.syntax.function(call)
+    around = function is not None and function.name in (*ENTERS, *LEAVES)
+    return context.syntax.owner(call) if around else function
 
 
 RESTRICTION = Restriction(
