@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.written_out import given_by_loop
 
 
 def of_table(context: Context, model: ast.expr) -> list[ast.Call]:
@@ -13,8 +14,10 @@ def of_table(context: Context, model: ast.expr) -> list[ast.Call]:
     match model:
         case ast.Subscript(value=(ast.Name() | ast.Attribute()) as table, slice=key):
             items = _items(context, table)
-            if isinstance(key, ast.Constant):
-                return [call for name, call in items if name == key.value]
+            keys = [key] if isinstance(key, ast.Constant) else given_by_loop(context, key)
+            names = [k.value for k in keys if isinstance(k, ast.Constant)]
+            if keys and len(names) == len(keys):
+                return [call for name, call in items if name in names]
             return [call for _, call in items]
         case ast.Name():
             table_ = _gone_through(context, model)
@@ -26,6 +29,8 @@ def is_each_of(context: Context, model: ast.expr) -> bool:
     """Whether an expression is each of such models in turn: `for key in nets:` … `nets[key]`, `for net in nets.values():`."""
     match model:
         case ast.Subscript(value=table, slice=ast.Name() as key):
+            if keys := given_by_loop(context, key):
+                return all(isinstance(k, ast.Constant) for k in keys) and bool(of_table(context, model))
             bound = context.scopes.reaching(key)
             if len(bound) != 1 or bound[0].kind != "item" or not of_table(context, model):
                 return False

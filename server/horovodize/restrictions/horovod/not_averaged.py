@@ -23,8 +23,8 @@ In a script of `horovod.torch` that shows all of itself, on the `step` of an opt
 nothing averages gradients by hand either; and on `clip_grad_norm_` before the `step` of a wrapped one: it clips while the
 gradients are still averaged.
 
-Also on an update whose tape is wrapped in some steps of a loop only, and on a plain optimizer that minimizes in a model's own
-`train_step`.
+Also on an update whose tape is wrapped in some steps of a loop only, or whose gradients the script averages itself in some of
+them only, and on a plain optimizer that minimizes in a model's own `train_step`.
 
 ## Quick fix
 Wrap the optimizer where it is given, if that is an object, or the tape before its gradients are taken. None under Keras 3:
@@ -435,9 +435,9 @@ def _updates(context: Context) -> Iterator[Violation]:
             yield RESTRICTION.at(
                 context,
                 update.call,
-                "each rank applies gradients of its own here whenever the tape is not wrapped, and weights part: let "
-                "`hvd.DistributedGradientTape(tape)` average in every step",
-                related=[context.related(test, "decides whether it is wrapped")],
+                "each rank applies gradients of its own here in the turns in which they are not averaged, and weights part: "
+                "average them in every step, by `hvd.DistributedGradientTape(tape)`",
+                related=[context.related(test, "decides whether they are averaged")],
             )
             continue
         if not are_own(context, update) and not averages_nothing(context, update):

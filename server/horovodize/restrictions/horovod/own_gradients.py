@@ -42,13 +42,21 @@ AVERAGING = ("allreduce", "grouped_allreduce", "allgather", "allgather_object", 
 def are_own(context: Context, update: Update) -> bool:
     """Whether the gradients are surely those of plain tapes, as they are."""
     pairs = argument(update.call, "grads_and_vars", 0) or argument(update.call, "grads", 0)
-    if pairs is None or not update.gradients:
-        return False
-    sources = context.sites.flow.flow_from(_gradients_of(context, pairs), lambda c: _ends(context, c))
+    return pairs is not None and are_of_plain_tapes(context, update, gradients_of(context, pairs))
+
+
+def are_of_plain_tapes(context: Context, update: Update, gradients: ast.expr) -> bool:
+    """Whether these are what an update's plain tapes give, and nothing averages them on the way."""
+    sources = sources_of(context, gradients) if update.gradients else []
     return bool(sources) and all(c in update.gradients and _is_of_plain_tape(context, c) for c in sources)
 
 
-def _gradients_of(context: Context, pairs: ast.expr) -> ast.expr:
+def sources_of(context: Context, gradients: ast.expr) -> list[ast.Call]:
+    """The calls that give gradients, or average them, as they come to a place."""
+    return context.sites.flow.flow_from(gradients, lambda c: _ends(context, c))
+
+
+def gradients_of(context: Context, pairs: ast.expr) -> ast.expr:
     """Of gradients that are paired with variables where they are applied, the gradients: what made the model is not asked."""
     paired = isinstance(pairs, ast.Call) and context.is_builtin(pairs.func, "zip") and len(pairs.args) == 2
     return pairs.args[0] if isinstance(pairs, ast.Call) and paired else pairs

@@ -9,6 +9,7 @@ from horovodize.catalogue.weights import OF_MODEL
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.models_in_tables import is_each_of, made_for_each, of_table
 from horovodize.restrictions.horovod.sent_by_helpers import handed
+from horovodize.restrictions.horovod.written_out import given_by_loop
 from horovodize.summary.site_kinds import Update
 from horovodize.summary.syntax import FUNCTIONS, argument, position
 
@@ -125,14 +126,15 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
     if not given or None in given or context.facts.horovod.calls(*HANDED):
         return
     sent = {c for m in given if m is not None for c in made_by(context, m)}
-    parts = set(context.values.depends([*sent], _LIMIT)) - _inside_functions(context, sent)
+    within = _inside_functions(context, sent)  # which of the models such a call makes isn't told by it
+    parts = set(context.values.depends([*sent], _LIMIT)) - within
     told = set[str]()
     for update in context.sites.updates:
         for model in trained_models(context, update):
             made = made_by(context, model)
             if (len(made) != 1 and not _is_each_of(context, model)) or context.text(model) in told:
                 continue
-            for one in (c for c in made if c not in sent | parts):
+            for one in (c for c in made if c not in sent | parts | within):
                 behind = set(context.values.depends([one], _LIMIT)) - _inside_functions(context, {one})
                 if not sent & behind and context.text(model) not in told:
                     told.add(context.text(model))
@@ -142,11 +144,7 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
 def _is_each_of(context: Context, model: ast.expr) -> bool:
     """Whether a loop goes through models by a name: `for model in (encoder, decoder):`, each is trained; or those of a
     dictionary."""
-    if is_each_of(context, model):
-        return True
-    bound = context.scopes.reaching(model) if isinstance(model, ast.Name) else []
-    loop = bound[0].statement if len(bound) == 1 and bound[0].kind == "item" and not bound[0].path else None
-    return isinstance(loop, ast.For) and isinstance(loop.iter, (ast.Tuple, ast.List))
+    return is_each_of(context, model) or bool(given_by_loop(context, model))
 
 
 def _inside_functions(context: Context, made: set[ast.Call]) -> set[ast.AST]:
@@ -159,6 +157,8 @@ def made_by(context: Context, model: ast.expr) -> list[ast.Call]:
     """The calls that make a model: of a name or a field that is bound once, to a call, that one, whatever it runs."""
     if kept := of_table(context, model):
         return kept
+    if each := given_by_loop(context, model):
+        return [call for e in each for call in made_by(context, e)]
     bound = (
         context.scopes.reaching(model)
         if isinstance(model, ast.Name)
@@ -195,8 +195,8 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | Non
         case ast.BinOp(op=ast.Add()):
             yield from _models(context, given.left)
             yield from _models(context, given.right)
-        case ast.Name() if (each := _gone_through(context, given)) is not None:
-            for e in each.elts:
+        case ast.Name() if each := given_by_loop(context, given):
+            for e in each:
                 yield from _models(context, e)
         case ast.List() | ast.Tuple():
             for e in given.elts:
@@ -213,15 +213,6 @@ def _models(context: Context, given: ast.expr | None) -> Iterator[ast.expr | Non
             return
         case _:
             yield None
-
-
-def _gone_through(context: Context, name: ast.Name) -> ast.List | ast.Tuple | None:
-    """What is written out, and a loop goes through by a name: `for weights in (one.variables, other.variables):`."""
-    bound = context.scopes.reaching(name)
-    loop = bound[0].statement if len(bound) == 1 else None
-    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name) or loop.target.id != name.id:
-        return None
-    return loop.iter if isinstance(loop.iter, (ast.List, ast.Tuple)) else None
 
 
 def _is_variable(context: Context, e: ast.expr) -> bool:
