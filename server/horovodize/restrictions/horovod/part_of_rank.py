@@ -124,10 +124,23 @@ def is_cut(context: Context, dealt: ast.expr) -> bool:
     else:
         assert isinstance(dealt, ast.Subscript)
         whole = dealt.value
+        if _is_shortened(context, dealt):
+            return True
         if _is_of_parts(context, dealt):  # into which parts it is divided is no cut
             made = context.values.calls(dealt.value)[0]
             whole = argument(made, "ary", 0) or whole
     return _is_made_of_size(context, whole)
+
+
+def _is_shortened(context: Context, dealt: ast.Subscript) -> bool:
+    """Whether each rank keeps as many rows of its part: `rows[hvd.rank()::hvd.size()][:len(rows) // hvd.size()]`."""
+    kept = context.syntax.parent.get(dealt)
+    match kept:
+        case ast.Subscript(value=of, slice=ast.Slice(lower=None, upper=ast.expr() as end, step=None)) if (
+            of is dealt
+        ):
+            return context.facts.horovod.depends_on(end, "size", "local_size", limit=60)
+    return False
 
 
 def _is_made_of_size(context: Context, whole: ast.expr) -> bool:

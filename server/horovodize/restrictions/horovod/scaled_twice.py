@@ -7,7 +7,9 @@ diverges.
 ## When it is reported
 On the rate of a wrapped optimizer, or of one that trains with a wrapped tape, which is multiplied by `size()` more than once
 on its only way, also where a setting that it is made of has grown before (`args.lr`, `config["rate"]`, a field of a data
-class); also of PyTorch's optimizers. On what sets the rate of such an optimizer to `size()` times what it has.
+class); also of PyTorch's optimizers. On what sets the rate of such an optimizer to `size()` times what it has, or to a rate
+that is multiplied by it more than once itself, as the function of a `LearningRateScheduler` may give.
+
 ## Quick fix
 Leave out a `* hvd.size()` that is written in the rate.
 
@@ -126,6 +128,7 @@ from horovodize.facts.horovod_use import rates_of
 from horovodize.interleaving.changes import Changes
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.first_rates import first_rate
+from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.scaled_settings import grown_before
@@ -152,6 +155,7 @@ def find(context: Context) -> Iterator[Violation]:
                 )
     if not use.of_torch:
         yield from _set_again(context)
+        yield from _set_twice_as_large(context)
 
 
 def _set_again(context: Context) -> Iterator[Violation]:
@@ -172,6 +176,24 @@ def _set_again(context: Context) -> Iterator[Violation]:
             )
 
 
+def _set_twice_as_large(context: Context) -> Iterator[Violation]:
+    """Where a rate is set, or given by the function of a scheduler, that is multiplied by size() more than once itself."""
+    use = context.facts.horovod
+    if not any(True for _ in averaging(context)):
+        return
+    nodes = (*context.syntax.calls, *context.syntax.every(ast.Assign))
+    given: list[tuple[ast.expr, ast.expr]] = []
+    given += [(call, e) for call in context.module.calls_of(SCHEDULER) for e in given_rates(context, call)]
+    given += [(found[1], found[1]) for node in nodes if (found := _rate_set(context, node)) is not None]
+    for where, value in given:
+        if not isinstance(value, ast.Constant) and use.most(value) > 1 and use.runs(where):
+            yield RESTRICTION.at(
+                context,
+                value,
+                "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
+            )
+
+
 def _is_done_once(context: Context, node: ast.AST) -> bool:
     """Whether a script comes to a place on one way, whatever happens, and once."""
     ways = context.ways(node)
@@ -186,13 +208,20 @@ def _is_done_once(context: Context, node: ast.AST) -> bool:
 def _set_to(context: Context, node: ast.AST) -> ast.expr | None:
     """The number of ranks times the rate that an optimizer has, where it is set to that: `opt.lr = opt.lr * hvd.size()`."""
     use = context.facts.horovod
-
-    def is_rate(e: ast.expr) -> bool:
-        return Changes(context.facts).is_rate(e)
-
     match node:
         case ast.AugAssign(target=ast.Attribute() as rate, op=ast.Mult(), value=value):
-            return value if is_rate(rate) and use.is_call(value, "size") else None
+            return value if _is_rate(context, rate) and use.is_call(value, "size") else None
+    match _rate_set(context, node):
+        case (rate, ast.BinOp(op=ast.Mult()) as value):
+            for one, other in ((value.left, value.right), (value.right, value.left)):
+                if use.is_call(other, "size") and _is_what_it_has(context, one, rate):
+                    return value
+    return None
+
+
+def _rate_set(context: Context, node: ast.AST) -> tuple[ast.Attribute, ast.expr] | None:
+    """The rate of an optimizer that is set, and to what: `opt.lr = …`, `opt.lr.assign(…)`, `K.set_value(opt.lr, …)`."""
+    match node:
         case ast.Assign(targets=[ast.Attribute() as rate], value=value):
             pass
         case ast.Call(func=ast.Attribute(value=ast.Attribute() as rate, attr="assign"), args=[value]):
@@ -201,12 +230,11 @@ def _set_to(context: Context, node: ast.AST) -> ast.expr | None:
             pass
         case _:
             return None
-    match value:
-        case ast.BinOp(op=ast.Mult()) if is_rate(rate):
-            for one, other in ((value.left, value.right), (value.right, value.left)):
-                if use.is_call(other, "size") and _is_what_it_has(context, one, rate):
-                    return value
-    return None
+    return (rate, value) if _is_rate(context, rate) else None
+
+
+def _is_rate(context: Context, e: ast.expr) -> bool:
+    return Changes(context.facts).is_rate(e)
 
 
 def _sets_value(context: Context, node: ast.AST) -> bool:

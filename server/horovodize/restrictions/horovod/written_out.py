@@ -34,10 +34,9 @@ def given_by_loop(context: Context, name: ast.expr) -> list[ast.expr]:
 def _written(context: Context, e: ast.expr) -> ast.expr:
     """The list itself, of a name that is bound to one and that nothing is put into."""
     bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
-    if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path and bound[0].value is not None:
-        grows = context.sites.flow.appended(e) if isinstance(bound[0].value, ast.List) else []
-        return e if grows else bound[0].value
-    return e
+    made = bound[0].value if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path else None
+    grows = isinstance(e, ast.Name) and isinstance(made, ast.List) and context.sites.flow.appended(e)
+    return e if made is None or grows else made
 
 
 def _part(e: ast.expr, path: tuple[int | str, ...]) -> ast.expr | None:
