@@ -70,3 +70,41 @@ def test_each_rank_is_to_back_up_into_a_folder_of_its_own() -> None:
     (violation,) = violations(text, "HVD314")
     assert "folder of its own" in violation.message
     assert not [fix for fix in violation.fixes if fix]
+
+
+PREPARED = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+def prepare(folder):
+    if ASKED:
+        LEFT
+    if hvd.rank() == 0:
+        os.makedirs(folder)
+    WAIT
+
+
+prepare("rows")
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "left", "waits", "found"),
+    [
+        ("os.path.isdir(folder)", "return", "hvd.barrier()", True),
+        ("hvd.size() > 1 and os.path.exists('rows')", "return None", "hvd.allreduce(tf.zeros(1))", True),
+        ("os.path.isdir(folder)", "print(folder)", "hvd.barrier()", False),
+        ("os.path.isdir('others')", "return", "hvd.barrier()", False),
+        ("os.path.isdir(folder)", "return", "pass", False),
+        ("hvd.broadcast_object(os.path.isdir(folder))", "return", "hvd.barrier()", False),
+    ],
+)
+def test_a_wait_that_is_left_out_by_what_another_rank_makes(
+    asked: str, left: str, waits: str, found: bool
+) -> None:
+    text = PREPARED.replace("ASKED", asked).replace("LEFT", left).replace("WAIT", waits)
+    assert ("HVD332" in codes(text)) == found

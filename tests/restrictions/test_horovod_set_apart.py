@@ -296,3 +296,47 @@ def test_what_other_modules_set_up_may_be_anything() -> None:
         'if not os.path.isdir("logs")', 'if hvd.rank() == 0 and not os.path.isdir("logs")'
     )
     assert "HVD332" not in codes(by_one)
+
+
+KEPT_BY_RANK_0 = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+class Trainer:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+        self.optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+        self.kept = tf.train.Checkpoint(model=self.model)
+        self.manager = MADE
+        hvd.broadcast_variables(self.model.variables, root_rank=0)
+
+    def fit(self):
+        if ASKED:
+            self.kept.restore(self.manager.latest_checkpoint)
+        SENT
+        for x in rows:
+            with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+                loss = tf.reduce_mean(self.model(x) ** 2)
+            weights = self.model.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+
+
+Trainer().fit()
+"""
+
+
+def test_a_field_that_rank_0_alone_fills() -> None:
+    def found(made: str, asked: str, sent: str = "pass") -> bool:
+        text = KEPT_BY_RANK_0.replace("MADE", made).replace("ASKED", asked).replace("SENT", sent)
+        return "HVD333" in codes(text)
+
+    manager = 'tf.train.CheckpointManager(self.kept, "run", 3)'
+    by_rank = f"{manager} if hvd.rank() == 0 else None"
+    assert found(by_rank, "self.manager")
+    assert found(f"None if hvd.rank() else {manager}", "self.manager is not None")
+    assert not found(by_rank, "self.manager", "hvd.broadcast_variables(self.model.variables, root_rank=0)")
+    assert not found(manager, "self.manager")
+    assert not found(f"{manager} if resume else None", "self.manager")

@@ -6,7 +6,7 @@ import ast
 import operator
 import os
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from horovodize.facts.answers import Uniform
@@ -15,6 +15,7 @@ from horovodize.facts.rank_tests import RankTests
 from horovodize.interleaving.compared import COMPARISONS
 from horovodize.interleaving.left_over import is_left_over
 from horovodize.interleaving.settings import Settings
+from horovodize.summary.binding import Binding
 from horovodize.summary.names import Names
 from horovodize.summary.syntax import position
 
@@ -274,8 +275,12 @@ class ByRank:
         return False
 
     def _chosen(self, e: ast.expr) -> ast.IfExp | None:
-        """The choice that a name stands for: `verbose = 1 if hvd.rank() == 0 else 0`."""
-        bindings = self.facts.module.scopes.reaching(e) if isinstance(e, ast.Name) else ()
+        """The choice that a name or a field stands for: `verbose = 1 if hvd.rank() == 0 else 0`."""
+        bindings: Sequence[Binding] = ()
+        if isinstance(e, ast.Name):
+            bindings = self.facts.module.scopes.reaching(e)
+        elif isinstance(e, ast.Attribute):
+            bindings = self.facts.module.values.attribute_bindings(e)
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
             return None
         value = bindings[0].value

@@ -43,7 +43,7 @@ from horovodize.interleaving.handed import handed, is_of_a_trial, run_at_once
 from horovodize.interleaving.meetings import members_of, named
 from horovodize.interleaving.own_answers import OwnAnswers
 from horovodize.interleaving.own_weights import OwnWeights
-from horovodize.interleaving.skipped_turns import skipping
+from horovodize.interleaving.skipped_turns import joined
 from horovodize.interleaving.stopping import raises_well, stops, stops_by_name
 from horovodize.interleaving.unsent import Unsent
 from horovodize.interleaving.waits import Waits
@@ -135,8 +135,8 @@ class Program:
 
     # ------------------------------------------------------------------ statements
 
-    def _block(self, statements: Iterable[ast.stmt]) -> Block:
-        return skipping(tuple(action for s in statements for action in self._statement(s)))
+    def _block(self, statements: Sequence[ast.stmt]) -> Block:
+        return joined(self.deeds, statements, [tuple(self._statement(s)) for s in statements])
 
     def _statement(self, s: ast.stmt) -> Iterator[Action]:
         match s:
