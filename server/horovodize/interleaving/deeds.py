@@ -10,6 +10,7 @@ from horovodize import catalogue
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Deed, Touch
 from horovodize.interleaving.commands import of_command
+from horovodize.interleaving.databases import changed_database
 from horovodize.summary.buffers import is_buffer
 from horovodize.summary.opening import Opening
 from horovodize.summary.sites import MODEL
@@ -316,6 +317,8 @@ class Deeds:
                 for touch in self._prepared(made[0], Deed.FETCH):
                     yield Touch(call, touch.deed, touch.path)
         elif (path := self.kept_in(call)) is not None:
+            yield Touch(call, Deed.WRITE, path, needs_folder=True)
+        elif (path := changed_database(self.facts, call)) is not None:
             yield Touch(call, Deed.WRITE, path, needs_folder=True)
         elif method in _OF_PATHS and self._is_path(receiver):
             deed = _OF_PATHS[method]

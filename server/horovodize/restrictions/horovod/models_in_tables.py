@@ -7,6 +7,8 @@ import ast
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.written_out import given_by_loop
 
+_DEPTH = 3  # of functions that a dictionary is passed on by
+
 
 def of_table(context: Context, model: ast.expr) -> list[ast.Call]:
     """The calls that make the models which an expression gives out of a dictionary that is written out: `nets["actor"]` one,
@@ -67,24 +69,38 @@ def _gone_through(context: Context, name: ast.Name) -> ast.Name | ast.Attribute 
     return None
 
 
-def _items(context: Context, table: ast.Name | ast.Attribute) -> list[tuple[object, ast.Call]]:
-    """The keys of a dictionary with what makes the value of each."""
+def _items(
+    context: Context, table: ast.Name | ast.Attribute, depth: int = _DEPTH
+) -> list[tuple[object, ast.Call]]:
+    """The keys of a dictionary with what makes the value of each; also of one that calls pass for a parameter."""
     bound = (
         context.scopes.reaching(table)
         if isinstance(table, ast.Name)
         else context.values.attribute_bindings(table)
     )
+    if depth and len(bound) == 1 and bound[0].kind == "parameter" and not _is_filled(context, table):
+        passed = context.values.passed(bound[0])
+        kept = [_items(context, e, depth - 1) for e in passed if isinstance(e, (ast.Name, ast.Attribute))]
+        return kept[0] if len(kept) == len(passed) == 1 else []
     if len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
         return []
     made = bound[0].value
     if not isinstance(made, ast.Dict) or _is_filled(context, table):
         return []
     items: list[tuple[object, ast.Call]] = [
-        (key.value, value)
+        (key.value, call)
         for key, value in zip(made.keys, made.values, strict=True)
-        if isinstance(key, ast.Constant) and isinstance(value, ast.Call)
+        if isinstance(key, ast.Constant) and (call := _maker(context, value)) is not None
     ]
     return items if len(items) == len(made.values) else []
+
+
+def _maker(context: Context, value: ast.expr) -> ast.Call | None:
+    """The call that makes a value, also of a name that is bound to nothing else."""
+    bound = context.scopes.reaching(value) if isinstance(value, ast.Name) else []
+    if len(bound) == 1 and bound[0].kind == "assign" and not bound[0].path and bound[0].value is not None:
+        value = bound[0].value
+    return value if isinstance(value, ast.Call) else None
 
 
 def _is_filled(context: Context, table: ast.Name | ast.Attribute) -> bool:

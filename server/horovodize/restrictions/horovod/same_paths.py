@@ -7,6 +7,7 @@ import re
 
 from horovodize.facts import command_line
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.written_out import is_written_key
 from horovodize.summary.syntax import argument, says_none
 
 _TEXT = ("format", "join", "joinpath", "as_posix", "resolve", "absolute", "expanduser", "with_name", "with_suffix",
@@ -43,7 +44,9 @@ def is_same(context: Context, path: ast.expr) -> bool:
         if isinstance(n, ast.Call) and context.facts.horovod.is_call(n, *_AGREED)
         for e in n.args
     ]
-    alike = set(context.values.depends([*states, *sent], 300)) if states or sent else set()
+    keys = [n for n in nodes if isinstance(n, ast.Name) and is_written_key(context, n)]
+    known = [*states, *sent, *keys]
+    alike = set(context.values.depends(known, 300)) if known else set()
     for node in nodes:
         if node in alike:
             continue
@@ -53,8 +56,10 @@ def is_same(context: Context, path: ast.expr) -> bool:
             for binding in context.scopes.reaching(node):
                 if binding.kind == "parameter" and not context.values.passed(binding):
                     hook = context.facts.hooks.of(binding.statement)
-                    known = hook is not None and hook.number == binding.name  # of an epoch, or a step
-                    if not (known or context.holds_seen_attribute(node) or _is_object_of_seen(context, node)):
+                    numbered = hook is not None and hook.number == binding.name  # of an epoch, or a step
+                    if not (
+                        numbered or context.holds_seen_attribute(node) or _is_object_of_seen(context, node)
+                    ):
                         return False
                 if (
                     binding.kind == "import"

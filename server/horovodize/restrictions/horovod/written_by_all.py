@@ -5,14 +5,15 @@ Ranks that write the same checkpoint at the same time leave one that can't be re
 folder in common it is the same.
 
 ## When it is reported
-On `save`, `save_weights` and the like of models, savers, checkpoints and their managers, on files that are opened for
-writing, arrays, tables, pictures and texts that are saved (`np.save`, `to_csv`, `savefig`, `write_text`), files of messages
-that are begun again (`filemode="w"`), on `ModelCheckpoint`, `CSVLogger` and `BackupAndRestore` in the callbacks of a `fit`,
-and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes to (its own, or its `RunConfig`'s, unless that
-lets rank 0 alone save), where every rank runs them with the same path. Also on a `CheckpointSaverHook` that all give to their
-session. As information, on `TensorBoard`, summary writers and `SummarySaverHook`: each process has an event file of its own,
-and TensorBoard shows them as one mixed run. Not under anything that may be a test of the rank (a decorator may be one), nor
-with a path that can't be followed, that is temporary or that lines are only appended to.
+On `save`, `save_weights` and the like of models, savers, checkpoints and their managers, on files that are opened for writing,
+arrays, tables, pictures and texts that are saved (`np.save`, `to_csv`, `savefig`, `write_text`), files of messages that are
+begun again (`filemode="w"`), commands that change a database of `sqlite3`, on `ModelCheckpoint`, `CSVLogger` and
+`BackupAndRestore` in the callbacks of a `fit`, and on the folder that a `MonitoredTrainingSession` or an `Estimator` writes to
+(its own, or its `RunConfig`'s, unless that lets rank 0 alone save), where every rank runs them with the same path. Also on a
+`CheckpointSaverHook` that all give to their session. As information, on `TensorBoard`, summary writers and `SummarySaverHook`:
+each process has an event file of its own, and TensorBoard shows them as one mixed run. Not under anything that may be a test
+of the rank (a decorator may be one), nor with a path that can't be followed, that is temporary or that lines are only appended
+to.
 
 ## Quick fix
 Put `if hvd.rank() == 0:` before a call that is a statement, and before the `append` of a callback; in a list of callbacks,

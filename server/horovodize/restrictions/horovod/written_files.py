@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from horovodize.interleaving.actions import Deed
 from horovodize.interleaving.deeds import Deeds
 from horovodize.restrictions.context import Context
+from horovodize.restrictions.horovod.models_in_tables import of_table
 from horovodize.summary.sites import MODEL
 from horovodize.summary.syntax import argument
 
@@ -78,11 +79,17 @@ def saved(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
         kind = next((_SAVERS[c] for c in _SAVERS if c in classes), None)
         if call.func.attr == "write" and not any(c in classes for c in _CHECKPOINTS):
             continue
-        if kind is None and context.text(receiver) in fitted:
+        if kind is None and (context.text(receiver) in fitted or _is_model_of_table(context, receiver)):
             kind = _SAVERS[MODEL]
         path = argument(call, *kind) if kind is not None else None
         if path is not None:
             yield call, path
+
+
+def _is_model_of_table(context: Context, receiver: ast.expr) -> bool:
+    """Whether this is one of the models of a dictionary, `nets["critic"]`, or each in turn: `for net in nets.values():`."""
+    made = of_table(context, receiver)
+    return bool(made) and all(MODEL in context.values.class_names(call) for call in made)
 
 
 def _of_estimators(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:

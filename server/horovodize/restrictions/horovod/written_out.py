@@ -31,6 +31,28 @@ def given_by_loop(context: Context, name: ast.expr) -> list[ast.expr]:
     return [] if None in found else [e for e in found if e is not None]
 
 
+def is_written_key(context: Context, name: ast.Name) -> bool:
+    """Whether a name is each key in turn of a dictionary that is written out: `for name, net in nets.items():`."""
+    bound = context.scopes.reaching(name)
+    if len(bound) != 1 or bound[0].kind != "item":
+        return False
+    match bound[0].value, bound[0].path:
+        case (ast.Call(func=ast.Attribute(value=table, attr="items"), args=[]), (0,)):
+            pass
+        case (ast.Call(func=ast.Attribute(value=table, attr="keys"), args=[]), ()):
+            pass
+        case (ast.Name() | ast.Attribute() as table, ()):
+            pass
+        case _:
+            return False
+    made = [o.node for o in context.values.origins(table) if not o.path]
+    return bool(made) and all(isinstance(d, ast.Dict) and _has_constant_keys(d) for d in made)
+
+
+def _has_constant_keys(table: ast.Dict) -> bool:
+    return all(isinstance(key, ast.Constant) for key in table.keys)
+
+
 def _written(context: Context, e: ast.expr) -> ast.expr:
     """The list itself, of a name that is bound to one and that nothing is put into."""
     bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
@@ -47,4 +69,4 @@ def _part(e: ast.expr, path: tuple[int | str, ...]) -> ast.expr | None:
     return None if isinstance(e, ast.Starred) else e
 
 
-__all__ = ["given_by_loop"]
+__all__ = ["given_by_loop", "is_written_key"]
