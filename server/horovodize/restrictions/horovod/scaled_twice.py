@@ -186,7 +186,11 @@ def _set_twice_as_large(context: Context) -> Iterator[Violation]:
     given += [(call, e) for call in context.module.calls_of(SCHEDULER) for e in given_rates(context, call)]
     given += [(found[1], found[1]) for node in nodes if (found := _rate_set(context, node)) is not None]
     for where, value in given:
-        if not isinstance(value, ast.Constant) and use.most(value) > 1 and use.runs(where):
+        if isinstance(value, ast.Constant) or any(
+            _is_rate(context, n) for n in ast.walk(value) if isinstance(n, ast.Attribute)
+        ):
+            continue  # what the optimizer has at that time isn't seen
+        if use.most(value) > 1 and use.runs(where):
             yield RESTRICTION.at(
                 context,
                 value,
