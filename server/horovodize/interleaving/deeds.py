@@ -156,6 +156,12 @@ class Deeds:
             if isinstance(touch.path, str) or not self._is_own_or_none(touch.path):
                 yield touch
 
+    def temporary(self, call: ast.Call) -> Iterator[Touch]:
+        """What a call does to temporary files."""
+        for touch in self._named(call):
+            if not isinstance(touch.path, str) and self._is_own_or_none(touch.path):
+                yield touch
+
     def _is_own_or_none(self, path: ast.expr) -> bool:
         """Whether a path is a temporary one, a buffer in memory, or nowhere."""
         if is_buffer(self.module, path):

@@ -63,6 +63,15 @@ class Failures:
         of_steps = {*_ANY, *_OF_STEPS, *(_OF_TORCH if self.facts.horovod.of_torch else ())}
         return not caught or bool(caught & of_steps)
 
+    def waits_later(self, s: ast.Try) -> bool:
+        """Whether a rank that has failed in a `try` comes to something else that all ranks must do, further down."""
+        syntax = self.module.syntax
+        around = (None, syntax.function(s))
+        return any(
+            c.call.lineno > (s.end_lineno or s.lineno) and syntax.function(c.call) in around
+            for c in self.facts.collectives.all.values()
+        )
+
     def risk(self, body: list[ast.stmt], handler: ast.ExceptHandler) -> ast.expr | None:
         """The first expression of a `try` itself at which one rank alone may fail: it reads a file of its own, which another
         rank may have, divides by its own rows, decodes them or takes them for numbers."""

@@ -250,8 +250,10 @@ class Program:
             self._risks.add(risk)
         body, after, last = self._block(s.body), self._block(s.orelse), self._block(s.finalbody)
         caught = self._block(handler.body) if handler is not None else ()
-        again = self.syntax.loops(s.body[0]) or any(
-            isinstance(a, Together) and a.trains for a in everything(caught)
+        again = (
+            self.syntax.loops(s.body[0])
+            or any(isinstance(a, Together) and a.trains for a in everything(caught))
+            or self.failures.waits_later(s)
         )
         if risk is None and handler is not None and again and self.failures.takes_a_step(handler):
             risk, body = failing_step(body)

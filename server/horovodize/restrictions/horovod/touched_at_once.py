@@ -8,8 +8,9 @@ or when half of it is; two that write one file mix what they write; of two that 
 On the first of two steps of two ranks, between the same two collectives, on one path that is surely the same for both: a file
 that is written and read or looked for, a folder that several make (without `exist_ok=True`), that is made by one rank and
 written into by others, or removed, a download into one cache, which another rank reads or downloads, too, a folder that an
-archive is unpacked into; also where a command does it (`os.system("wget …")`). Not where both do the same in a `with` of what
-a library that isn't known gives: that may be a lock. What is written by all ranks alike is HVD314.
+archive is unpacked into; also where a command does it (`os.system("wget …")`). Also on what reads from a temporary folder of
+its own a file that only some ranks write into theirs. Not where both do the same in a `with` of what a library that isn't
+known gives: that may be a lock. What is written by all ranks alike is HVD314.
 
 ## Quick fix
 None: usually a collective between the two (`hvd.allreduce(tf.constant(0.0), name="saved")`; Horovod has no barrier for
@@ -115,6 +116,7 @@ from collections.abc import Iterator
 from horovodize.interleaving import Trouble
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import written_by_all
+from horovodize.restrictions.horovod.temporary_folders import missed
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
@@ -125,6 +127,17 @@ _NO_LOCKS = frozenset(("tensorflow", "keras", "numpy", "horovod", "h5py", "tqdm"
 
 
 def find(context: Context) -> Iterator[Violation]:
+    for read, written, made in missed(context):
+        yield RESTRICTION.at(
+            context,
+            read,
+            "each rank has a temporary folder of its own, and finds nothing there that only some ranks have written: let all "
+            "use rank 0's, sent by `hvd.broadcast_object`",
+            related=[
+                context.related(made, "another one on each rank"),
+                context.related(written, "written by some ranks only"),
+            ],
+        )
     if written_by_all.leaves_for_own_folder(context):
         return
     races = troubles(context, Trouble.RACE)
