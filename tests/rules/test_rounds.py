@@ -153,3 +153,13 @@ def test_loops_that_take_turns_in_a_function_that_a_loop_below_calls_are_rounds(
     assert "for _ in range(K):" in text
     assert "for _ in range(repeats):" in text
     assert "for turn in range(1000 // hvd.size()):" in text
+
+
+def test_rounds_of_several_functions_are_divided_each() -> None:
+    head = "    for turn in range(rounds):\n"
+    nets = NETS.replace(head, head + "        given = batches.get()\n").replace("next(batches)", "given")
+    again = nets[nets.index("def train(") :].replace("def train(", "def warm_up(")
+    source = (nets + again).format(maker="of_maker", critic="of_critic")
+    after = plan_of(source + CALLED.replace("5, 10", "50, 30") + "warm_up(load(), 640, 1000, 50, 30)\n").text
+    assert after.count("for turn in range(rounds // hvd.size()):") == 2
+    assert after.count("for _ in range(of_critic):") == 2

@@ -137,6 +137,8 @@ class Feeding:
         for outside in list(dict.fromkeys(o for loop in chosen for o in self._rounds(loop, around[loop]))):
             turns = [loop for loop in chosen if outside in self._rounds(loop, around[loop])]
             if len(turns) > 1:
+                beyond = {o for loop in turns for o in around[loop] if not self.syntax.inside(o, outside)}
+                around[outside] = around.get(outside, set()) | beyond - {outside}
                 chosen[outside] = [step for loop in turns for step in chosen.pop(loop)]
         for loop in [loop for loop in chosen if self._is_of_a_round(loop, chosen)]:
             chosen.pop(loop)
