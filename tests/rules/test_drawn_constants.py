@@ -238,3 +238,33 @@ def test_a_variable_that_a_step_trains_beside_the_model_is_drawn_as_before() -> 
     text = HEAD + net(used="rows @ B", beside="B = tf.Variable(tf.random.normal((4, 4)))") + TAPE
     plan = plan_of(text.replace("model.trainable_variables", "model.trainable_variables + [B]"))
     assert "D3" not in {change.rule for change in plan.changes}
+
+
+SAMPLED = """\
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(1e-3)
+def sample(rows):
+    return tf.random.normal(tf.shape(model(rows)))
+def step(rows, targets):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(rows) - targets) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+{decorator}
+def update(read, epochs):
+    rows = read()
+    targets = sample(rows)
+    for i in tf.range(epochs):
+        order = tf.random.shuffle(tf.range(32))
+        for j in tf.range(4):
+            step(tf.gather(rows, order[j * 8 : (j + 1) * 8]), tf.gather(targets, order[j * 8 : (j + 1) * 8]))
+def read():
+    return tf.random.normal([32, 4])
+for i in range(20):
+    update(read, 2)
+"""
+
+
+def test_what_a_traced_function_draws_can_t_be_sent_between_the_ranks() -> None:
+    """It is an operation, which draws again each time; `hvd.broadcast_object` takes values alone."""
+    text = plan_of(HEAD + SAMPLED.format(decorator="@tf.function")).text
+    assert "broadcast_object" not in text

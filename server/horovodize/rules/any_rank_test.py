@@ -205,6 +205,8 @@ def can_agree(draft: Draft, node: ast.AST, but_for: ast.expr | None = None) -> b
     but_for: a test that they decide alike by then"""
     if draft.drive.in_traced(node) or outputs_of(draft).is_early(node):
         return False
+    if draft.drive.traced and any(draft.drive.runs_traced(way) >= 0 for way in draft.drive.ways(node)):
+        return False  # a tensor of a graph, which can't be sent as an object
     answer = draft.uniform.reach(node)
     own = {r.where for r in draft.uniform.reasons(but_for)} if but_for is not None else set()
     return isinstance(answer, Uniform) or (isinstance(answer, Varies) and answer.where in own)

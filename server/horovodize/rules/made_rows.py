@@ -324,6 +324,8 @@ def _is_before_training(draft: Draft, call: ast.Call) -> bool:
     for way in draft.drive.ways(call):
         if way[-1].function is not None or training & {loop for frame in way for loop in frame.loops}:
             return False  # called by what is not seen, or in the steps
+        if draft.drive.runs_traced(way) >= 0:
+            return False  # an operation, which draws whenever the traced function runs
         if any(frame.function is not None and _generates(draft, frame.function) for frame in way):
             return False
     return True
