@@ -58,6 +58,20 @@ def ends_well(call: ast.Call) -> bool:
     return all(isinstance(status, ast.Constant) and not status.value for status in call.args[:1])
 
 
+def ends_all(statement: ast.stmt, names: Names) -> bool:
+    """Whether a statement ends the program as one that has done its work: `sys.exit()`, `raise SystemExit`. What follows is for
+    those that don't come there."""
+    match statement:
+        case ast.Expr(value=ast.Call() as call):
+            return ends_program(call, names) and ends_well(call)
+        case ast.Raise(exc=ast.Name(id="SystemExit")):
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="SystemExit")) as call):
+            return ends_well(call)
+        case _:
+            return False
+
+
 def skips(loop: Loop) -> list[ast.Continue]:
     """The `continue`s of a loop itself."""
     return [n for n, own in _statements(loop) if own and isinstance(n, ast.Continue)]

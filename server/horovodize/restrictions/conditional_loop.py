@@ -4,14 +4,14 @@
 Every step waits for all ranks (an allreduce). A rank that passes the loop by, or leaves it early, stops the others for good.
 
 ## When it is reported
-Where a training loop stands under a condition, or behind an early `return`, that may come out differently on different ranks,
-however it comes by its value: files (`os.path.getmtime`, `latest_checkpoint`), the clock, random numbers without a fixed seed,
-the host or process; in a `try` in a loop whose handler goes on as if nothing had happened, or in such a handler; and, as an
-information, where a `try` around all of the training has such a handler of failures (distributing lets the exception end the
-run on several ranks), or where a loop ends (`while`, `break`, `return`) by something that differs, as a loss that each rank
-computes from its own batch: distributing makes all ranks leave together (rule G4). An `if` that asks whether a file is there
-is an information, too: all ranks then do as rank 0 does, so that each host has to have a file that rank 0 finds; so is one that
-compares a number which files tell (`if begin < epochs:`): all go by rank 0's. Conditions on
+Where a training loop stands under a condition, or behind an early `return` or `exit()`, that may come out differently on
+different ranks, however it comes by its value: files (`os.path.getmtime`, `latest_checkpoint`), the clock, random numbers
+without a fixed seed, the host or process; in a `try` in a loop whose handler goes on as if nothing had happened, or in such a
+handler; and, as an information, where a `try` around all of the training has such a handler of failures (distributing lets
+the exception end the run on several ranks), or where a loop ends (`while`, `break`, `return`) by something that differs, as a
+loss that each rank computes from its own batch: distributing makes all ranks leave together (rule G4). An `if` that asks
+whether a file is there is an information, too: all ranks then do as rank 0 does, so that each host has to have a file that
+rank 0 finds; so is one that compares a number which files tell (`if begin < epochs:`): all go by rank 0's. Conditions on
 the command line, constants, `__name__`, epochs and steps are the same on every rank and no violation, nor are handlers of
 `KeyboardInterrupt` and of the data's end, of a class of the program's own that it raises in the loops of the `try` alone, and
 such as hand the exception to TensorFlow 1's `Coordinator`. Strict mode reports, as printed, every loop under an `if`.
@@ -90,7 +90,7 @@ from collections.abc import Iterator, Sequence
 
 from horovodize.facts import swallowed
 from horovodize.facts.answers import Varies
-from horovodize.facts.exits import exits, tests
+from horovodize.facts.exits import ends_all, exits, tests
 from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
 from horovodize.restrictions.context import Context
@@ -161,9 +161,9 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
     child: ast.AST = frame.node
     for a in context.syntax.ancestors(frame.node):
         field = context.syntax.field[child]
-        if isinstance(a, CALLABLES):
+        if isinstance(a, (*CALLABLES, ast.Module)):
             if isinstance(child, ast.stmt):
-                yield from _returned_before(context, child, site, a)
+                yield from _left_before(context, child, site)
             return
         if isinstance(a, (ast.If, ast.IfExp)) and field in ("body", "orelse"):
             yield from _under(context, a.test, site, in_statement=isinstance(a, ast.If))
@@ -178,8 +178,6 @@ def _around(context: Context, site: ast.Call, frame: Frame) -> Iterator[Finding]
         if isinstance(child, ast.stmt) and isinstance(a, LOOPS) and field == "body":
             yield from _skipped(context, child, site, a)
         child = a
-    if isinstance(child, ast.stmt):
-        yield from _returned_before(context, child, site, context.module.tree)
 
 
 def _swallowed(context: Context, site: ast.Call, frame: Frame, outside: Sequence[Frame]) -> Iterator[Finding]:
@@ -225,27 +223,23 @@ def _is_read_by_all(context: Context, where: ast.AST) -> bool:
     return where in context.sites.graph.all_runs and known.reached_alike(where)
 
 
-def _returned_before(
-    context: Context, statement: ast.stmt, site: ast.Call, around: ast.AST
-) -> Iterator[Finding]:
-    """Guards before a statement of the same block that leave the function."""
-    yield from _guards(context, statement, site, (ast.Return, ast.Raise))
+def _left_before(context: Context, statement: ast.stmt, site: ast.Call) -> Iterator[Finding]:
+    """Guards before a statement of the same block that leave the function, or end the program."""
+    yield from _guards(context, statement, site, ast.Return)
 
 
 def _skipped(context: Context, statement: ast.stmt, site: ast.Call, loop: Loop) -> Iterator[Finding]:
     """Guards before a statement of a loop's body that go to the next turn. Those that leave the loop, all ranks leave by."""
-    yield from _guards(context, statement, site, (ast.Continue,))
+    yield from _guards(context, statement, site, ast.Continue)
 
 
 def _guards(
-    context: Context, statement: ast.stmt, site: ast.Call, leaves: tuple[type[ast.stmt], ...]
+    context: Context, statement: ast.stmt, site: ast.Call, leaves: type[ast.stmt]
 ) -> Iterator[Finding]:
     block = context.syntax.block(statement)
     for earlier in block[: block.index(statement)]:
-        if (
-            isinstance(earlier, ast.If)
-            and isinstance(earlier.body[-1], leaves)
-            and not isinstance(earlier.body[-1], ast.Raise)
+        if isinstance(earlier, ast.If) and (
+            isinstance(earlier.body[-1], leaves) or ends_all(earlier.body[-1], context.names)
         ):
             yield from _under(context, earlier.test, site)
 

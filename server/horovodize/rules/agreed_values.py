@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from horovodize.facts.answers import Unknown, Varies
-from horovodize.facts.exits import exits, tests
+from horovodize.facts.exits import ends_all, exits, tests
 from horovodize.facts.ranges_around import ranges_around
 from horovodize.facts.sources import Source
 from horovodize.rules import (
@@ -248,7 +248,10 @@ def _guards(draft: Draft, node: ast.AST) -> Iterator[ast.If]:
             if isinstance(child, ast.stmt):
                 block = draft.syntax.block(child)
                 earlier = (s for s in block[: block.index(child)] if isinstance(s, ast.If))
-                yield from (s for s in earlier if isinstance(s.body[-1], (ast.Return, ast.Continue)))
+                for guard in earlier:
+                    last = guard.body[-1]
+                    if isinstance(last, (ast.Return, ast.Continue)) or ends_all(last, draft.names):
+                        yield guard
         if isinstance(a, CALLABLES):
             return
         child = a
