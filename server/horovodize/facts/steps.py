@@ -102,8 +102,8 @@ class Steps:
         self.compiled = Compiled(module, sites, self.shapes)
         self._one_batch = OneBatch(module, feeding, self.shapes)
         self._trained_inputs = TrainedInputs(module)
-        self._changes, self._losses = LoopChanges(module, feeding), TrainedLosses(module, sites, drive)
-        self.feeds = FeedValues(feeding, self._losses, self._changes, self._turns)
+        self._changes, self.losses = LoopChanges(module, feeding), TrainedLosses(module, sites, drive)
+        self.feeds = FeedValues(feeding, self.losses, self._changes, self.turns)
         self.placeholders = self.feeds.placeholders
         self._games = Games(module, sites, drive, feeding)
         self._known: dict[ast.Call, Step] = {}
@@ -158,7 +158,7 @@ class Steps:
         update = self.sites.update_of(step.site)
         losses = Losses(self.module, rows, self.sites.is_tf1, self.shapes)
         over = (
-            {losses.trained(t, c) for t, c in self._losses.of_update(update)} if update is not None else set()
+            {losses.trained(t, c) for t, c in self.losses.of_update(update)} if update is not None else set()
         )
         only = over.pop() if len(over) == 1 else Over.UNKNOWN
         return replace(step, feed=Feed.ONE_BATCH, reason=_ONE_BATCH, over=only)
@@ -170,10 +170,10 @@ class Steps:
     # ------------------------------------------------------------------ the four ways to train
 
     def _of_train_on_batch(self, site: ast.Call) -> Step:
-        turns = self._turns()
-        made = self._losses.made_in(site.func.value if isinstance(site.func, ast.Attribute) else None)
+        turns = self.turns()
+        made = self.losses.made_in(site.func.value if isinstance(site.func, ast.Attribute) else None)
         given = [argument(site, "x", 0), argument(site, "y", 1), argument(site, "sample_weight")]
-        for context in self._losses.contexts(site, made):
+        for context in self.losses.contexts(site, made):
             for e in given:
                 if e is not None:
                     turns.read(e, context)
@@ -188,7 +188,7 @@ class Steps:
         return replace(step, feed=Feed.UNSEEN, reason=_NOT_SEEN) if step.feed is Feed.NONE else step
 
     def _of_update(self, update: Update) -> Step:
-        turns, targets = self._turns(), list(self._losses.of_update(update))
+        turns, targets = self.turns(), list(self.losses.of_update(update))
         for target, context in targets:
             turns.read(target, context)
         if not targets:
@@ -232,20 +232,20 @@ class Steps:
         return any(b is loop or self.module.syntax.inside(b, loop) for b in bound if b is not passed)
 
     def _of_run(self, site: ast.Call) -> Step:
-        turns = self._turns()
+        turns = self.turns()
         fed = self.feeds.given(site)
         prepared = self.sites.graph._prepared(site)
         by_key: dict[ast.AST, Part] = {}
-        for context in self._losses.contexts(site, self._losses.sessions):
+        for context in self.losses.contexts(site, self.losses.sessions):
             if prepared is not None:  # `step = session.make_callable(train_op, [x])`, then `step(rows)`
                 for value in site.args:
                     turns.read(value, context)
             elif fed is not None:
                 self.feeds.read(fed, context, turns, by_key)
-        graph = self._turns(graph=True)
+        graph = self.turns(graph=True)
         placeholders = self.placeholders.all
         graph.fed = dict.fromkeys(placeholders, Part.COMPUTED)
-        losses_at = list(self._losses.of_run(site))
+        losses_at = list(self.losses.of_run(site))
         for loss, context in losses_at:
             graph.read(loss, context)
         turns.moving.update(graph.moving)
@@ -304,28 +304,28 @@ class Steps:
     def over(self, site: ast.Call, rows: set[ast.AST]) -> Over:
         """What the loss of a place that trains is over rows that are given."""
         update = self.sites.update_of(site)
-        targets = self._losses.of(site)
+        targets = self.losses.of(site)
         losses = Losses(self.module, rows, update is None or self.sites.is_tf1, self.shapes)
         over = {losses.trained(target, context) for target, context in targets}
         return over.pop() if len(over) == 1 else _worst(over)
 
     def losses_of(self, site: ast.Call) -> list[ast.expr]:
         """The losses that a place trains by hand, or that a session's run does."""
-        return [target for target, _ in self._losses.of(site)]
+        return [target for target, _ in self.losses.of(site)]
 
     def unseen_layer(self, site: ast.Call) -> ast.Call | None:
         """Where a layer is made that a step by hand is taken through, and that this file doesn't show; None where none is."""
-        return next(unseen_layers(self.module, [target for target, _ in self._losses.of(site)]), None)
+        return next(unseen_layers(self.module, [target for target, _ in self.losses.of(site)]), None)
 
     def changing(self, site: ast.Call) -> tuple[list[ast.AST], list[ast.AST]]:
         """(what is selected or dealt out for each step of a tape, what is drawn for it)."""
-        turns = self._turns()
+        turns = self.turns()
         update = self.sites.update_of(site)
-        for target, context in self._losses.of_update(update) if update is not None else ():
+        for target, context in self.losses.of_update(update) if update is not None else ():
             turns.read(target, context)
         return list(turns.moving), [*turns.drawn, *turns.unseen, *turns.played]
 
-    def _turns(self, *, graph: bool = False) -> Turns:
+    def turns(self, *, graph: bool = False) -> Turns:
         turns = Turns(self.module, self.feeding, self._changes, self._as_rows, graph=graph)
         self._read.append(turns)
         return turns

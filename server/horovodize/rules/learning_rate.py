@@ -46,6 +46,7 @@ from horovodize.rules import (
     same_rows,
     schedule,
     set_together,
+    steps_on_all,
     strong,
     unpacked_rates,
     unseen_rates,
@@ -102,6 +103,7 @@ def apply(draft: Draft) -> None:
     same_rows.ask(draft, "C5")
     first_batches.ask(draft, "C5")
     strong.ask_of_both(draft, "C5")
+    steps_on_all.ask(draft, "C5")
     restored_iterations.apply(draft)
     restored_iterations.tell_of_graphs(draft)
     restored_rates.agree_before_fits(draft)
