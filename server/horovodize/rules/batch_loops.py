@@ -10,6 +10,7 @@ from horovodize.rules import (
     alike_shuffles,
     dealt_counts,
     dealt_numbers,
+    fetched_batches,
     gathered_batches,
     generators,
     loop_exits,
@@ -19,7 +20,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.counted_ranges import counts_from, divide_from
 from horovodize.rules.dealing_calls import shuffles_for_itself
-from horovodize.rules.decisions import OfAll, Shared, Unit
+from horovodize.rules.decisions import Fewer, OfAll, Shared, Unit
 from horovodize.rules.draft import Draft
 from horovodize.rules.drawing import ORDER
 from horovodize.rules.ranges import EVERYTHING, deal_pairs
@@ -76,6 +77,9 @@ def deal(draft: Draft, driver: Driver, e: ast.expr) -> None:
     if isinstance(driver.loop, ast.AsyncFor):
         draft.note(draft.loop_rule, e, f"this loop awaits its batches and is not divided: {EVERYTHING}")
         strong.leave_loop(draft, driver)
+        return
+    if fetched_batches.are_divided(draft, e):
+        draft.decide(driver.loop, Fewer(draft.loop_rule))
         return
     numbered = draft.facts.dealt.numbered(driver)
     if (

@@ -14,7 +14,7 @@ from horovodize.facts.cursors import moved
 from horovodize.facts.sources import SEEDS
 from horovodize.facts.steps import Feed
 from horovodize.plan import Decision
-from horovodize.rules import preparing, strong
+from horovodize.rules import fetched_batches, preparing, strong
 from horovodize.rules.dealing_calls import (
     asked_source,
     begins_alike,
@@ -77,6 +77,9 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
             continue  # `print(evaluate(others))`, whichever batches that goes through
         if has_rows(driver) and not feeding(draft).may_train_on(driver, call):
             continue  # rows to show or to measure by
+        given = asked_source(call)
+        if given is not None and fetched_batches.are_divided(draft, given):
+            continue
         draft.decide(call, Shared(rule, Unit.DRAWS))
         edits, doubt = (
             _dealt_out(draft, call, _end_of(draft, driver, call)),
@@ -86,7 +89,6 @@ def own_batches(draft: Draft, driver: Driver, rule: str, gives_rate: Callable[[a
         if not is_seen_through(draft, call):
             draft.note(rule, call, ORDER)
         else:
-            given = asked_source(call)
             made_by = (
                 feeding(draft).kinds.generator(given) if given is not None else draft.values.callee(call)
             )
