@@ -61,3 +61,52 @@ def test_a_row_that_is_shaped_before_batches_are_made_is_none() -> None:
         ".shuffle(288)", ".map(lambda a, b: (tf.reshape(a, (32, 32, 3)), b))"
     )
     assert ".batch(32)" in plan_of(text).text
+
+
+TARGETS = """\
+real, fake = tf.ones((BATCH, 1)), tf.zeros((BATCH, 1))
+ones = tf.ones((BATCH, 1))
+entropy = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+net.compile(tf.keras.optimizers.SGD(0.01), "mse")
+def noise():
+    return tf.random.normal([BATCH, 4])
+for a, b in ds:
+    {step}
+"""
+UPDATE = """\
+with tf.GradientTape() as tape:
+        loss = tf.reduce_mean({loss})
+    w = net.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, w), w))
+"""
+
+
+def with_targets(step: str) -> str:
+    return plan_of(SOURCE[: SOURCE.index("for a, b")].format(batch="BATCH") + TARGETS.format(step=step)).text
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "net.train_on_batch(a, ones)",
+        "net.train_on_batch(x=a, y=np.ones((BATCH, 1)))",
+        UPDATE.format(loss="entropy(ones, net(a))"),
+        UPDATE.format(loss="tf.keras.losses.mse(tf.zeros((BATCH, 1)), net(a))"),
+        UPDATE.format(loss="tf.nn.sigmoid_cross_entropy_with_logits(labels=ones, logits=net(a))"),
+    ],
+)
+def test_targets_of_one_size_for_the_rows_leave_it_out(step: str) -> None:
+    assert ".batch(BATCH, drop_remainder=True)" in with_targets(step)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "net.train_on_batch(a, b)",
+        "net.train_on_batch(a, tf.ones_like(b))",
+        "net.train_on_batch(a, b); net.train_on_batch(tf.random.normal([BATCH, 4]), ones)",
+        UPDATE.format(loss="entropy(tf.ones_like(b), net(a))"),
+    ],
+)
+def test_targets_of_noise_are_of_its_size(step: str) -> None:
+    assert ".batch(BATCH)" in with_targets(step)

@@ -1,8 +1,8 @@
 """Steps that are written for batches of one size: part of D1.
 
-`tf.reshape(x, (BATCH, 28, 28))`, `eps = tf.random.uniform([BATCH, 1])` and `eps * x`, a signature or a placeholder of
-`[BATCH, 4]`: alone, all rows fill whole batches, or the last one would fail. A rank's share of them may leave a smaller one,
-which is left out: `batch(BATCH, drop_remainder=True)`."""
+`tf.reshape(x, (BATCH, 28, 28))`, `eps = tf.random.uniform([BATCH, 1])` and `eps * x`, `ones = tf.ones((BATCH, 1))` as targets
+of the rows, a signature or a placeholder of `[BATCH, 4]`: alone, all rows fill whole batches, or the last one would fail. A
+rank's share of them may leave a smaller one, which is left out: `batch(BATCH, drop_remainder=True)`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import Draft
 from horovodize.rules.shares import feeding
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import FUNCTIONS, argument
+from horovodize.summary.syntax import FUNCTIONS, argument, arguments
 
 _SHAPED = ("reshape", "ensure_shape", "set_shape", "TensorSpec", "placeholder")
 _MADE = ("zeros", "ones", "normal", "uniform", "truncated_normal", "random_normal", "random_uniform", "fill")
+_ON_BATCH = ("train_on_batch", "test_on_batch")
+_LOSSES = ("tensorflow.keras.losses.", "keras.losses.")
 _WHAT = "Leave out a last batch that is smaller"
 _WHY = "The steps are made for whole batches. All rows may fill them, and a rank's share of the rows may not."
 
@@ -56,7 +58,9 @@ def _needs_whole(draft: Draft, call: ast.Call, size: ast.expr) -> bool:
         return False
     if isinstance(size, ast.Constant) and last in _MADE:
         return False  # a number that may be any other, too
-    return last in _SHAPED or any(True for _ in _computed_with(draft, call))
+    return last in _SHAPED or any(
+        True for _ in (*_computed_with(draft, call), *_set_beside(draft, call, size))
+    )
 
 
 def _is_same(draft: Draft, e: ast.expr, size: ast.expr) -> bool:
@@ -93,6 +97,42 @@ def _computed_with(draft: Draft, call: ast.Call) -> Iterator[ast.BinOp]:
             is_it = any(e is call or (isinstance(e, ast.Name) and e.id in names) for e in _terms(side))
             if is_it and any(isinstance(o, ast.Name) and o.id not in names for o in ast.walk(other)):
                 yield n
+
+
+def _set_beside(draft: Draft, call: ast.Call, size: ast.expr) -> Iterator[ast.Call]:
+    """Where what a call makes is given to a loss, or to `train_on_batch`, beside something of another size: `ones` of
+    `model.train_on_batch(rows, ones)`, of `loss_of(ones, model(rows))`."""
+    made = {
+        call,
+        *(n for n in draft.module.loads.get(_name_of(draft, call)) if call in draft.values.calls(n)),
+    }
+    for taking in draft.syntax.calls:
+        if draft.names.last(taking.func) not in _ON_BATCH and not _is_loss(draft, taking):
+            continue
+        given = arguments(taking)
+        others = [e for e in given if e not in made and not isinstance(e, ast.Constant)]
+        if len(others) < len(given) and not all(_has_size(draft, e, size) for e in others):
+            yield taking
+
+
+def _name_of(draft: Draft, call: ast.Call) -> str:
+    """The name, or the attribute, that what a call makes is given."""
+    statement = draft.syntax.statement(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+    return draft.names.last(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
+
+
+def _is_loss(draft: Draft, call: ast.Call) -> bool:
+    name = draft.names.of(call.func) or ""
+    made = (draft.names.of(c.func) or "" for c in draft.values.calls(call.func))
+    return any(n.startswith(_LOSSES) for n in (name, *made)) or name.endswith("cross_entropy_with_logits")
+
+
+def _has_size(draft: Draft, e: ast.expr, size: ast.expr) -> bool:
+    """Whether something is made of the size of a batch, too, whatever the rows are: noise, its labels."""
+    made = draft.values.calls(e)
+    shapes = [a for c in made for a in arguments(c) if isinstance(a, (ast.Tuple, ast.List)) and a.elts]
+    return bool(made) and any(_is_same(draft, a.elts[0], size) for a in shapes)
 
 
 def _terms(e: ast.expr) -> Iterator[ast.expr]:
