@@ -646,3 +646,51 @@ for step in range(50):
 def test_a_list_of_numbers_is_rows_and_no_list_of_arrays(measured: str, divided: str) -> None:
     """Its first number has no rows to be divided: the program ended there."""
     assert f"loss = mse({divided}, " in plan_of(CURVE.format(measured)).text
+
+
+LAYERS = """\
+import tensorflow as tf
+
+class Distiller:
+    def __init__(self, args, model, teacher):
+        self.args, self.student, self.teacher = args, model, teacher
+        self.student_layers = self.sampled(self.student)
+        self.teacher_layers = self.sampled(self.teacher)
+
+    def sampled(self, model):
+        return [model.blocks["block%d" % i] for i in range(1, 3)] + [model.blocks["last"]]
+
+    def loss(self, s, t):
+        return tf.reduce_sum(tf.abs(s.feat - tf.stop_gradient(t.feat)))
+
+    def train(self, dataset):
+        optimizer = tf.keras.optimizers.SGD(0.1)
+
+        @tf.function
+        def step(rows):
+            self.teacher(rows)
+            with tf.GradientTape() as tape:
+                self.student(rows)
+                losses = []
+                for i, data in enumerate(zip(self.student_layers, self.teacher_layers)):
+                    losses.append(self.loss(*data) * 2 ** (-i))
+                total = tf.add_n(losses)
+            gradients = tape.gradient(total, self.student.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, self.student.trainable_variables))
+
+        for epoch in range(10):
+            for rows, _ in dataset:
+                step(rows)
+"""
+
+
+@pytest.mark.parametrize("iterated", ["enumerate(zip(self.student_layers, self.teacher_layers))", "PAIRS"])
+def test_pairs_of_layers_have_no_rows(iterated: str) -> None:
+    """`zip(…)` can't be sliced: the script ended there on several ranks."""
+    pairs = "enumerate(reversed(list(zip(self.student_layers, self.teacher_layers))))"
+    source = LAYERS.replace(
+        "enumerate(zip(self.student_layers, self.teacher_layers))", iterated.replace("PAIRS", pairs)
+    )
+    text = plan_of(source).text
+    assert f"in {iterated.replace('PAIRS', pairs)}:\n" in text
+    assert "in shard_batches(dataset):" in text

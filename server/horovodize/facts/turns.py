@@ -45,6 +45,8 @@ from horovodize.summary.module import Module
 from horovodize.summary.random_generators import makers
 from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments
 
+_ITERATORS = ("zip", "map", "filter", "enumerate", "reversed", "iter")
+
 
 class Turns:
     """Reads expressions as of one turn, and gathers what it meets.
@@ -350,6 +352,11 @@ class Turns:
         if around and kinds.is_literal(inside):
             return Part.NUMBER, ()
         if not around and kinds.of(inside) not in (Kind.DATASET, Kind.GENERATOR, Kind.SEQUENCE):
+            if isinstance(inside, ast.Call) and self.names.last(inside.func) in _ITERATORS:
+                self.unseen[inside] = (
+                    None  # what of several things it gives: it may be layers, and has no rows itself
+                )
+                return Part.UNSEEN, ()
             part, places = self._part(inside, context)
             return part, places
         self.moving[loop] = None
