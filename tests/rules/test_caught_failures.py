@@ -40,6 +40,12 @@ def test_the_exception_is_raised_again(handler: str) -> None:
     assert text.index(RAISED) < text.index("print('done')")
 
 
+@pytest.mark.parametrize("unit", ["  ", "   ", "    ", "        ", "\t"])
+def test_in_the_indentation_of_the_file(unit: str) -> None:
+    text = (HEAD + tried("except OSError:\n    print('no')\n")).replace("    ", unit)
+    assert RAISED.replace("    ", unit) in plan_of(text.rstrip("\n")).text + "\n"
+
+
 def test_each_of_several_handlers_raises_again() -> None:
     handlers = "except OSError:\n    print('file')\nexcept Exception:\n    print('other')\n"
     text = distributed(tried(handlers)).text

@@ -34,7 +34,7 @@ def end_the_run(draft: Draft, way: tuple[Frame, ...]) -> None:
 
 def _raise_again(draft: Draft, handler: ast.ExceptHandler) -> None:
     last = handler.body[-1]
-    lines = [f"if {SIZE} > 1:", f"{draft.unit}raise  # the other ranks would wait for this one"]
+    lines = [f"if {SIZE} > 1:", "    raise  # the other ranks would wait for this one"]
     if isinstance(last, ast.Return) and draft.can_insert(last):
         draft.change("G4", last, _WHAT, _WHY, [draft.before(last, lines)])
     elif not isinstance(last, ast.Return) and draft.can_put_after(last):
