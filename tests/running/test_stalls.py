@@ -80,3 +80,26 @@ def test_ranks_that_stand_still(
             "  rank 0 is at train.py:1: a = 1",
             "  rank 1 is at train.py:2: b = 2",
         ]
+
+
+def test_ranks_that_go_on_quietly_are_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = [0.0]
+    asked: list[float] = []
+    monkeypatch.delenv("HOROVOD_STALL_CHECK_TIME_SECONDS", raising=False)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "ask_where", lambda log: asked.append(now[0]))
+
+    def stacks() -> dict[int, str]:
+        lines = (1, 1) if len(asked) < 3 else (1, 2)  # both begin, then one doesn't come
+        return {rank: stack(line) for rank, line in enumerate(lines)} if asked else {}
+
+    watch = StandstillWatch(tmp_path, stacks, MAP, 2)
+    found = []
+    for second_now in range(300):
+        now[0] = float(second_now)
+        if (standstill := watch.look()) is not None:
+            found.append(standstill.quiet)
+    assert asked == [61.0, 64.0, 128.0, 131.0]  # a minute after the first answers, again
+    assert found == [134.0]

@@ -107,27 +107,33 @@ class StandstillWatch:
         self.log, self.stacks, self.map, self.size = log, stacks, source_map, size
         self.after = float(os.environ.get("HOROVOD_STALL_CHECK_TIME_SECONDS") or 60)
         self._since = time.monotonic()
+        self._due = self.after  # seconds of silence after which they are asked
         self._asked = 0
         self._first: dict[int, Stand] = {}
 
     def heard(self) -> None:
         """A rank said something."""
         self._since = time.monotonic()
+        self._due = self.after
         self._asked = 0
 
     def look(self) -> Standstill | None:
         """What is to be said now, once for each standstill."""
         quiet = time.monotonic() - self._since
-        if self._asked < 2 and quiet > self.after + self._asked * _BETWEEN:
+        if self._asked < 2 and quiet > self._due + self._asked * _BETWEEN:
             self._first = self._stands()
             ask_where(self.log)
             self._asked += 1
-        elif self._asked == 2 and quiet > self.after + 2 * _BETWEEN:
-            self._asked = 3
+        elif self._asked == 2 and quiet > self._due + 2 * _BETWEEN:
             stands = self._stands()
             places = {stand.place for stand in stands.values()}
             if stands == self._first and len(stands) == self.size and len(places) > 1:
+                self._asked = 3
                 return Standstill(stands, self.size, quiet)
+            self._asked, self._due = (
+                0,
+                quiet + self.after,
+            )  # they went on: a script that prints nothing may stall later
         return None
 
     def _stands(self) -> dict[int, Stand]:
