@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from horovodize.plan import Change, Plan
+from horovodize.running.failures import failures
 from horovodize.running.mapping import pieces_of, source_map
 from horovodize.running.prepared import prepare
 from horovodize.running.source_map import NoSourceMap, SourceMap
@@ -55,6 +56,31 @@ def test_lines_come_from_the_users_lines(script: Path) -> None:
             assert origin.text == SCRIPT.split("\n")[origin.line - 1]
     own = [mapped.origin(n) for n in range(1, mapped.text.count("\n") + 1) if mapped.line(n)]
     assert [o.line for o in own if o and not o.inserted] == [1, 3, 4, 5]
+
+
+def test_modules_that_run_as_they_are_are_in_the_map(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(script.parent)
+    net = "import tensorflow as tf\n\n\ndef net():\n    return tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    Path("net.py").write_text(net)
+    Path("other.py").write_text("1 / 0\n")
+    script.write_text(
+        SCRIPT.replace(
+            "\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])",
+            "from net import net\n\nmodel = net()",
+        )
+    )
+    unchanged, mapped = source_map(prepare(Path("train.py"))).files
+    check(unchanged)
+    check(mapped)
+    assert (unchanged.source, unchanged.text, unchanged.changes, mapped.source) == (
+        "net.py",
+        net,
+        (),
+        "train.py",
+    )
+    error = f'Traceback (most recent call last):\n  File "{unchanged.path}", line 5, in net\n    x\nValueError: no\n'
+    found = failures({0: error, 1: error}, SourceMap((unchanged, mapped)))
+    assert found.lines()[0] == "both ranks failed alike at net.py:5: ValueError: no"
 
 
 def test_a_column_tells_what_is_inserted_in_a_line(script: Path) -> None:

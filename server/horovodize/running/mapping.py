@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from horovodize.plan import Plan
-from horovodize.running.prepared import Prepared, PreparedFile
+from horovodize.running.prepared import Prepared, PreparedFile, shown
 from horovodize.running.source_map import MappedChange, MappedFile, SourceMap
-from horovodize.source import Edit, Move, compose
+from horovodize.source import Document, Edit, Move, UndecodableSource, compose
 from horovodize.source.edits import apply
 from horovodize.source.notebook import NotebookDocument
 
@@ -22,10 +23,23 @@ _LAST = 0x10FFFF
 
 
 def source_map(prepared: Prepared, places: dict[Path, Path] | None = None) -> SourceMap:
-    """The map of the files. `places`: where the distributed texts are, by `PreparedFile.target`; where it doesn't say, they are
-    the targets themselves."""
+    """The map of the files, the script's the last, and before them the project's modules that run as they are: errors come from
+    there, too. `places`: where the distributed texts are, by `PreparedFile.target`; where it doesn't say, they are the targets
+    themselves."""
     places = places or {}
-    return SourceMap(tuple(_mapped(f, places.get(f.target, f.target)) for f in prepared.files))
+    changed = {file.source for file in prepared.files}
+    files = [*_unchanged([path for path in prepared.members if path not in changed]), *prepared.files]
+    return SourceMap(tuple(_mapped(f, places.get(f.target, f.target)) for f in files))
+
+
+def _unchanged(paths: Sequence[Path]) -> list[PreparedFile]:
+    """Files that run as they are, as far as they can be read."""
+    found = []
+    for path in paths:
+        with suppress(OSError, UndecodableSource):
+            data = path.read_bytes()
+            found.append(PreparedFile(path, path, Document.from_bytes(data, shown(path)), data))
+    return found
 
 
 def _mapped(file: PreparedFile, place: Path) -> MappedFile:

@@ -81,19 +81,24 @@ class Prepared:
         return [(plan.document, change) for plan in self.plans for change in plan.to_confirm]
 
 
+def shown(path: Path) -> str:
+    """A file as messages call it: relative to the current folder, if it's in there."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
 def prepare(script: Path, options: Options | None = None, *, distributed: bool = True) -> Prepared:
     """A script or a notebook as it shall run: distributed, or as it is.
 
     Raises OSError for a file that can't be read."""
-    shown = os.path.relpath(script)
-    shown = str(script) if shown.startswith("..") else shown
+    called = shown(script)
     data = Path(script).read_bytes()
     script = Path(os.path.abspath(script))
     is_notebook = script.suffix == ".ipynb"
     try:
-        document = NotebookFile.from_bytes(data, shown) if is_notebook else Document.from_bytes(data, shown)
+        document = NotebookFile.from_bytes(data, called) if is_notebook else Document.from_bytes(data, called)
     except UndecodableSource as e:
-        return Prepared(script, refused=[Problem(shown, Place(e.line, e.column), "HVD003", str(e))])
+        return Prepared(script, refused=[Problem(called, Place(e.line, e.column), "HVD003", str(e))])
     project = ProjectOnDisk(script)
     if not distributed:
         return _with_script(Prepared(script, [], _members(document, project)), document, data, None)
