@@ -206,6 +206,40 @@ def test_what_a_line_becomes(run, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "train.py:2"]) == 1
 
 
+TAPE = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+opt = tf.keras.optimizers.SGD(0.1)
+for x in tf.data.Dataset.from_tensor_slices(tf.zeros((64, 2))).batch(4):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    grads = tape.gradient(loss, model.trainable_variables)
+    opt.apply_gradients(zip(grads, model.trainable_variables))
+"""
+WRAPPED = "    tape = hvd.DistributedGradientTape(tape)\n"
+
+
+def test_what_is_inserted_beside_a_line_is_shown(run, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("train.py").write_text(TAPE)
+    assert main(["explain", "train.py:7"]) == 0  # the line after which it stands
+    out = capfd.readouterr().out
+    assert "becomes\n            loss = tf.reduce_mean(model(x))\n    " + WRAPPED + "\nG1   " in out
+    assert main(["explain", "train.py:8"]) == 0  # the line that it is for
+    assert "becomes\n    " + WRAPPED + "        grads = " in capfd.readouterr().out
+    assert main(["explain", "train.py:6"]) == 0
+    assert "Stays as it is." in capfd.readouterr().out
+
+
+def test_a_module_is_explained_by_its_script(run, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("data.py").write_text("import tensorflow as tf\n\nROWS = tf.zeros((64, 2))\n")
+    assert main(["explain", "data.py:3"]) == 1
+    assert (
+        "data.py: has no training loop; `horovodize distribute` of a script that imports it"
+        in capfd.readouterr().err
+    )
+
+
 def test_a_tree_of_statements(run, capfd: pytest.CaptureFixture[str]) -> None:
     Path("train.py").write_text(SCRIPT + "if True:\n    pass\nelse:\n    print(1)\n")
     assert main(["summary", "--tree", "train.py"]) == 0

@@ -12,6 +12,8 @@ from horovodize.cli.config import Configuration
 from horovodize.cli.runner import CommandError, ExitStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from horovodize.cli.output import Console
     from horovodize.plan import Change
     from horovodize.running.prepared import Prepared, PreparedFile
@@ -71,7 +73,7 @@ def _print(
     console.line(f"    {text.strip()}")
     console.line("")
     changes = _changes(file, mapped, line, cell)
-    numbers = mapped.distributed_lines(line, cell)
+    numbers = sorted({*mapped.distributed_lines(line, cell), *_inserted(file, mapped, changes)})
     if not changes:
         console.line("Stays as it is.")
         return
@@ -108,9 +110,27 @@ def _changes(file: PreparedFile, mapped: MappedFile, line: int, cell: int | None
     return found
 
 
+def _inserted(file: PreparedFile, mapped: MappedFile, changes: Sequence[Change]) -> list[int]:
+    """The lines of the distributed text, from 1, that these changes insert: also where they are about another line than the one
+    beside which they stand."""
+    known = file.plan.changes if file.plan is not None else ()
+    wanted = [own for change, own in zip(known, mapped.changes, strict=False) if change in changes]
+    found = []
+    for number in range(1, mapped.text.count("\n") + 2):
+        origin = mapped.origin(number)
+        if origin is not None and origin.inserted and origin.change in wanted:
+            found.append(number)
+    return found
+
+
 def _refused(prepared: Prepared, path: str, line: int, cell: int | None, console: Console) -> int:
     here = [p for p in prepared.refused if p.path == path and (p.place.line, p.place.cell) == (line, cell)]
-    console.message(f"{path}: can't be distributed{'' if here else ', for what stands elsewhere'}:")
+    if all(problem.code == "HVD002" for problem in prepared.refused):
+        console.message(
+            f"{path}: has no training loop; `horovodize distribute` of a script that imports it shows what becomes of it"
+        )
+        return ExitStatus.REFUSED
+    console.message(f"{path}: can't be distributed{'' if here else ', because of other lines'}:")
     for problem in here or prepared.refused:
         console.at(problem.path, problem.place, problem.code, problem.message)
     return ExitStatus.REFUSED
