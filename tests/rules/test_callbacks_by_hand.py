@@ -119,5 +119,8 @@ callbacks = keras.callbacks.CallbackList([keras.callbacks.CSVLogger("log")], mod
 model.fit(x, y, callbacks=callbacks)
 """
     text = plan_of(source, tensorflow="2.21").text
-    assert "CallbackList([hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.Metric" in text
+    assert (
+        "CallbackList([\n    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n    hvd.callbacks.Metric"
+        in text
+    )
     assert "callbacks=callbacks," in text

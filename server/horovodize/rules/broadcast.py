@@ -60,7 +60,7 @@ from horovodize.rules import (
     steering_flags,
 )
 from horovodize.rules.broadcast_ahead import Step, loop_to_come_before
-from horovodize.rules.draft import CORE, KERAS, Draft
+from horovodize.rules.draft import CORE, KERAS, LINE, Draft
 from horovodize.rules.drifting import ask_of_drifting
 from horovodize.rules.elastic.names import Synced
 from horovodize.rules.rule import Rule
@@ -303,19 +303,17 @@ def _write_ahead(draft: Draft, block: _Block, loop: Loop, variables: list[str]) 
 
 
 def _sending(draft: Draft, place: ast.stmt, lists: Sequence[str]) -> list[str]:
-    """The lines that send lists of variables: one for all where they fit, one for each, or a loop over many of them."""
+    """The lines that send lists of variables: one for all where they fit, one for each, or a loop over many short ones."""
     lines = [guarded(draft, place, v, f"{CORE}.broadcast_variables({v}, root_rank=0)") for v in lists]
     if any(len(of_one) > 1 for of_one in lines):
         return [line for of_one in lines for line in of_one]
     if len(lists) > 1 and (together := _together(lists)):
         return [together]
-    if len(lists) < _MANY:
-        return [line for of_one in lines for line in of_one]
     each = draft.same_name("variables")
-    return [
-        f"for {each} in ({', '.join(lists)}):",
-        f"    {CORE}.broadcast_variables({each}, root_rank=0)",
-    ]
+    header = f"for {each} in ({', '.join(lists)}):"
+    if len(lists) < _MANY or len(header) > LINE:
+        return [line for of_one in lines for line in of_one]
+    return [header, f"    {CORE}.broadcast_variables({each}, root_rank=0)"]
 
 
 def _sending_new(draft: Draft, block: _Block) -> list[str]:

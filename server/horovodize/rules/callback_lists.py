@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from horovodize.rules.draft import ON_ROOT, Draft
+from horovodize.rules.draft import KERAS, LINE, ON_ROOT, Draft
 from horovodize.rules.guards import Guards, outputs_of
 from horovodize.source import Edit
 from horovodize.summary.syntax import CALLABLES
@@ -45,20 +45,32 @@ def extended(
         if head.lineno > given.lineno:  # one element a line, as the user has them
             separator = f",{draft.newline}{lead}"
             return [Edit.insert(at.start, separator.join(first) + separator, at, -1)]
-        return [Edit.insert(at.start, joined + ", ", at, -1)]
+        return [Edit.insert(at.start, _leading(draft, given, first), at, -1)]
     kind = kind_of(draft, given, base)
     if isinstance(given, (ast.Name, ast.Attribute)) and kind != "element":
         users = draft.module.text(given) if kind == "list" else f"({draft.module.text(given)} or [])"
         users = f"{through}({draft.module.text(given)})" if through else users
         value, edits = make([*first, f"*{users}"])
         return [*edits, Edit(span, value)]
+    before = f"[{_leading(draft, given, first)}"
     if through and kind != "element":
-        return list(Edit.around(span, f"[{joined}, *{through}(", ")]", -1))
+        return list(Edit.around(span, f"{before}*{through}(", ")]", -1))
     if kind == "list":
-        return list(Edit.around(span, f"[{joined}, *", "]", -1))
+        return list(Edit.around(span, f"{before}*", "]", -1))
     if kind == "element":
-        return list(Edit.around(span, f"[{joined}, ", "]", -1))
-    return list(Edit.around(span, f"[{joined}, *(", " or [])]", -1))
+        return list(Edit.around(span, before, "]", -1))
+    return list(Edit.around(span, f"{before}*(", " or [])]", -1))
+
+
+def _leading(draft: Draft, given: ast.expr, first: Sequence[str]) -> str:
+    """What comes first in a list, with what separates it from the user's: on lines of their own where several would make the
+    line a long one."""
+    line = draft.document.lines.content(given.lineno - 1)
+    joined = ", ".join(first) + ", "
+    if len(first) == 1 or len(line) + len(joined.replace(KERAS, "hvd")) <= LINE:
+        return joined
+    own = draft.newline + line[: len(line) - len(line.lstrip())] + draft.unit
+    return "".join(f"{own}{element}," for element in first) + own
 
 
 def _only_for(draft: Draft, given: ast.expr) -> ast.List | None:

@@ -47,7 +47,10 @@ def train(state):
         dataset,
         epochs=5,
         verbose=2 if hvd.rank() == 0 else 0,
-        callbacks=[hvd.callbacks.MetricAverageCallback(), elastic.CommitEpochs(state), *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []), stops_together(tf.keras.callbacks.TerminateOnNaN(), "on_train_batch_end")],
+        callbacks=[
+            hvd.callbacks.MetricAverageCallback(),
+            elastic.CommitEpochs(state),
+            *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []), stops_together(tf.keras.callbacks.TerminateOnNaN(), "on_train_batch_end")],
         initial_epoch=state.epoch,
     )
 

@@ -54,7 +54,10 @@ class Recommender:
         return self.model.fit(
             sequences[share], following[share],
             epochs=epochs,
-            callbacks=[hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), hvd_keras.callbacks.MetricAverageCallback(), self.stopping, *([self.checkpoint] if hvd.rank() == 0 else [])],
+            callbacks=[
+                hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
+                hvd_keras.callbacks.MetricAverageCallback(),
+                self.stopping, *([self.checkpoint] if hvd.rank() == 0 else [])],
             verbose=1 if hvd.rank() == 0 else 0,
         )
 

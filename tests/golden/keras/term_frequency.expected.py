@@ -41,6 +41,9 @@ gpus = 1
 classifier = keras.Sequential([keras.layers.Dense(1, "sigmoid")])
 classifier.compile(optimizer=hvd_hvd.DistributedOptimizer(keras.optimizers.Adagrad(learning_rate=0.001 * hvd_hvd.size())), loss="binary_crossentropy")
 share = slice(hvd_hvd.rank(), len(tf) // hvd_hvd.size() * hvd_hvd.size(), hvd_hvd.size())
-classifier.fit(tf[share], labels[share], callbacks=[hvd_hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd_hvd.callbacks.MetricAverageCallback(), *(callbacks() or [])], verbose=1 if hvd_hvd.rank() == 0 else 0)
+classifier.fit(tf[share], labels[share], callbacks=[
+    hvd_hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd_hvd.callbacks.MetricAverageCallback(),
+    *(callbacks() or [])], verbose=1 if hvd_hvd.rank() == 0 else 0)
 if hvd_hvd.rank() == 0:
     np.save("weights.npy", classifier.get_weights()[0])

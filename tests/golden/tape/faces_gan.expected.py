@@ -83,8 +83,10 @@ def train(dataset, epochs):
         for image_batch in dataset:
             train_step(image_batch)
             if first_batch:  # from here on every rank holds rank 0's variables
-                for variables in (generator.variables, discriminator.variables, generator_optimizer.variables(), discriminator_optimizer.variables()):
-                    hvd.broadcast_variables(variables, root_rank=0)
+                hvd.broadcast_variables(generator.variables, root_rank=0)
+                hvd.broadcast_variables(discriminator.variables, root_rank=0)
+                hvd.broadcast_variables(generator_optimizer.variables(), root_rank=0)
+                hvd.broadcast_variables(discriminator_optimizer.variables(), root_rank=0)
                 first_batch = False
         # Horovod: rank 0's batch-norm statistics, not averaged.
         hvd.broadcast_variables([*generator.non_trainable_variables, *discriminator.non_trainable_variables], root_rank=0)

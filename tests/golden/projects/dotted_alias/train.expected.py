@@ -15,4 +15,7 @@ if gpus:
 net = d.dense_net()
 x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
 share = slice(hvd.rank(), len(x) // hvd.size() * hvd.size(), hvd.size())
-net.fit(x[share], y[share], validation_split=0.25, epochs=3, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback(), *(lib.callbacks.callbacks("out") or [])], verbose=1 if hvd.rank() == 0 else 0)
+net.fit(x[share], y[share], validation_split=0.25, epochs=3, callbacks=[
+    hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+    hvd.callbacks.MetricAverageCallback(),
+    *(lib.callbacks.callbacks("out") or [])], verbose=1 if hvd.rank() == 0 else 0)
