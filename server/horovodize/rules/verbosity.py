@@ -2,8 +2,8 @@
 
 What it does   `model.fit`, `evaluate` and `predict` get `verbose=1 if hvd.rank() == 0 else 0`; a `verbose` that is given is
                kept on rank 0, also that of callbacks which steer the training (EarlyStopping, ReduceLROnPlateau, …).
-               `tf.keras.utils.Progbar` likewise, and `tqdm` gets `disable=hvd.rank() != 0`. All ranks still fit,
-               evaluate and predict.
+               `tf.keras.utils.Progbar` likewise, and `tqdm` gets `disable=hvd.rank() != 0`; where its steps are divided, so is
+               its `total`. All ranks still fit, evaluate and predict.
 Why            The bars of several processes in one terminal overwrite each other; in a log they multiply it.
 Before         model.fit(x, y, epochs=3)
                scores = model.evaluate(x, y, verbose=args.verbose)
@@ -22,6 +22,7 @@ import ast
 
 from horovodize import catalogue
 from horovodize.plan import Decision
+from horovodize.rules import bar_lengths
 from horovodize.rules.draft import ON_ROOT, RANK, Draft
 from horovodize.rules.guards import outputs_of
 from horovodize.rules.rule import Rule
@@ -147,8 +148,8 @@ def _disable(draft: Draft, call: ast.Call) -> None:
         inner = draft.module.span(call.args[0])
         if inner.end == draft.module.span(call).end:  # its parentheses are those of the call
             return
-    edit = draft.add_argument(call, f"disable={RANK} != 0")
-    draft.change("C7", call, "Show the progress bar on rank 0 only", _WHY, [edit], decision=Decision.PRINTED)
+    edits = [draft.add_argument(call, f"disable={RANK} != 0"), *bar_lengths.of_a_rank(draft, call)]
+    draft.change("C7", call, "Show the progress bar on rank 0 only", _WHY, edits, decision=Decision.PRINTED)
 
 
 RULE = Rule("C7", "show progress on rank 0 only", apply, __doc__ or "")
