@@ -48,6 +48,39 @@ def test_one_that_may_be_trained_does(used: str) -> None:
     assert "other.compile(optimizer=hvd.DistributedOptimizer(" in plan_of(HEAD + OTHER + used).text
 
 
+EXPORTED = "tf.keras.Sequential([model, tf.keras.layers.Activation('sigmoid')])"
+LOADED = "tf.keras.models.load_model('best.h5')"
+ASKED = "print(other.evaluate(x, y))\nother.save('m.h5')\n"
+
+
+@pytest.mark.parametrize("made", [EXPORTED, LOADED, "tf.keras.Model(model.input, model.layers[0].output)"])
+@pytest.mark.parametrize("optimizer", ["'adam'", "tf.keras.optimizers.Adam(0.01)", "optimizer='sgd'"])
+def test_the_optimizer_of_a_model_that_is_only_asked_is_left(made: str, optimizer: str) -> None:
+    compiled = f"other = {made}\nother.compile({optimizer}, loss='mse')\n"
+    plan = plan_of(HEAD + "model.fit(x, y)\n" + compiled + ASKED)
+    assert compiled in plan.text
+    assert plan.text.count("DistributedOptimizer(") == 1
+    assert not plan.to_confirm
+
+
+@pytest.mark.parametrize(
+    ("made", "optimizer", "used"),
+    [
+        (EXPORTED, "'adam'", "other.fit(x, y)\n"),
+        (EXPORTED, "'adam'", "def train(m):\n    m.fit(x, y)\ntrain(other)\n"),
+        (EXPORTED, "'adam'", "other.trainable = False\n"),
+        (EXPORTED, "opt", ASKED),  # it may train elsewhere
+        ("the_same(model)", "'adam'", ASKED),  # which may be the one that is trained
+        ("model", "'adam'", ASKED),
+    ],
+)
+def test_one_that_may_be_trained_is_wrapped(made: str, optimizer: str, used: str) -> None:
+    before = "opt = tf.keras.optimizers.Adam(0.01)\ndef the_same(m):\n    return m\n"
+    compiled = f"other = {made}\nother.compile({optimizer}, loss='mse')\n"
+    plan = plan_of(HEAD + before + "model.fit(x, y)\n" + compiled + used)
+    assert plan.text.count("DistributedOptimizer(") > 1
+
+
 def test_a_callback_compiles_again_with_the_optimizer_that_fit_has() -> None:
     """Its rate was multiplied with each time."""
     plan = plan_of(HEAD + CALLBACK.format("Callback") + "model.fit(x, y, callbacks=[Unfreeze()])\n")

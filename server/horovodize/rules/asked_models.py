@@ -11,6 +11,19 @@ from horovodize.rules.draft import Draft
 from horovodize.summary.site_kinds import Compile
 
 _CALLBACK = "tensorflow.keras.callbacks.Callback"
+# What makes a model that nothing else holds.
+_MAKING = frozenset(
+    f"tensorflow.keras.{name}"
+    for name in (
+        "Model",
+        "Sequential",
+        "models.Model",
+        "models.Sequential",
+        "models.clone_model",
+        "models.load_model",
+        "models.model_from_json",
+    )
+)
 _ASKING = frozenset(
     "compile evaluate predict predict_on_batch test_on_batch summary save save_weights export load_weights get_weights "
     "set_weights count_params build".split()
@@ -30,8 +43,28 @@ def is_only_asked(draft: Draft, site: Compile) -> bool:
         or not isinstance(bound[0].value, (ast.Call, ast.Attribute))
     ):
         return False
-    reads = [n for n in draft.syntax.every(ast.Name) if n.id == model.id and isinstance(n.ctx, ast.Load)]
+    reads = [n for n in draft.module.loads.get(model.id) if isinstance(n, ast.Name)]
     return all(_is_asking(draft, n) for n in reads if scopes.lookup(n.id, n) is home)
+
+
+def is_made_to_be_asked(draft: Draft, site: Compile) -> bool:
+    """Whether a model that is only asked is surely one of its own, and so is the optimizer of its `compile`: `exported =
+    Sequential([model, Activation("sigmoid")])`, `exported.compile("adam", …)`. What a function returns may be what trains."""
+    if len(draft.sites.compiles) < 2 or not isinstance(site.model, ast.Name):
+        return False
+    if not all(draft.syntax.inside(o, site.call) and not _reads(o) for o in site.optimizers):
+        return False
+    if not is_only_asked(draft, site):
+        return False
+    bindings = draft.module.scopes.reaching(site.model)
+    made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+    return isinstance(made, ast.Call) and draft.names.of(made.func) in _MAKING
+
+
+def _reads(optimizer: ast.expr) -> bool:
+    """Whether an optimizer is no name of Keras', and not made where it stands."""
+    is_text = isinstance(optimizer, ast.Constant) and isinstance(optimizer.value, str)
+    return not is_text and not isinstance(optimizer, ast.Call)
 
 
 def _is_asking(draft: Draft, read: ast.Name) -> bool:
@@ -57,4 +90,4 @@ def is_of_callback(draft: Draft, model: ast.expr) -> bool:
     )
 
 
-__all__ = ["is_of_callback", "is_only_asked"]
+__all__ = ["is_made_to_be_asked", "is_of_callback", "is_only_asked"]

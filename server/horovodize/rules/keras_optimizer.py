@@ -17,6 +17,7 @@ Before         model.compile(optimizer="adam", loss="mse")
 After          model.compile(optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(learning_rate=0.001 * hvd.size())),
                              loss="mse")
 Leaves alone   Models with a `train_step` of their own (K7 wraps its tape). Optimizers used by tapes only (G1).
+               A model that is made there and only asked (`evaluate`, `predict`, `save`), if its optimizer is its own.
 Asks           An optimizer that comes from a place that can't be seen: wrapped where it is used, its rate scaled there. A model
                of which it can't be seen whether it is one that is compiled elsewhere in the project.
 Source         Seed 2.3.1, assignment and `model.compile`. Errata: the seed prints `hvd.size` without the call, and knows

@@ -12,6 +12,7 @@ from horovodize.facts.answers import Varies
 from horovodize.facts.saved_models import names_keras_files
 from horovodize.rules import unseen_schedules, unseen_steps
 from horovodize.rules.any_rank_test import agree_value, differing
+from horovodize.rules.asked_models import is_made_to_be_asked
 from horovodize.rules.decisions import Agreed
 from horovodize.rules.draft import HVD, Draft
 from horovodize.source import Edit
@@ -65,6 +66,7 @@ def trained_optimizers(draft: Draft) -> list[Trained]:
     compiles = sorted(
         draft.sites.compiles, key=is_of_base
     )  # an optimizer is seen to where its model is compiled
+    compiles = [c for c in compiles if not is_made_to_be_asked(draft, c)]
     uses: list[tuple[ast.expr, Sink]] = [(o, "compile") for c in compiles for o in c.optimizers]
     uses += [(u.optimizer, "update") for u in draft.sites.updates if u.optimizer is not None]
     uses += [(o, "graph") for o in draft.sites.graph_optimizers]
