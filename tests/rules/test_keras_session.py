@@ -84,6 +84,24 @@ def test_keras_without_eager_execution_is_refused(off: str) -> None:
     assert [(r.code, "get_session" in r.message) for r in result.reasons] == [("HVD006", True)]
 
 
+@pytest.mark.parametrize(
+    ("mode", "off", "fit", "is_refused"),
+    [
+        ("'fit'", "mode == 'graph'", "mode == 'fit'", False),  # the mode that is set
+        ("'graph'", "mode == 'graph'", "mode == 'fit'", False),
+        ("sys.argv[1]", "mode == 'graph'", "mode == 'fit'", False),  # one of them
+        ("sys.argv[1]", "mode == 'graph'", "mode != 'eager'", True),
+        ("'fit'", "mode == 'fit'", "mode == 'fit'", True),
+        ("sys.argv[1]", "len(sys.argv) > 2", "mode == 'fit'", True),
+    ],
+)
+def test_only_where_keras_trains_so(mode: str, off: str, fit: str, is_refused: bool) -> None:
+    source = f"import sys\nimport tensorflow as tf\nmode = {mode}\nif {off}:\n    tf.compat.v1.disable_eager_execution()\n"
+    source += OWN + FIT.replace("model.fit(x, y)", f"if {fit}:\n    model.fit(x, y)")
+    result = distribute(summarize(Document(source)))
+    assert isinstance(result, Refusal) == is_refused
+
+
 ON_A_SESSION = """\
 import os
 import tensorflow as tf

@@ -30,12 +30,19 @@ def apply(draft: Draft) -> None:
             draft.session_config(draft.sites.any_v1)
         return
     for call in draft.module.calls_of(*_OFF) if draft.sites.fits else []:
+        if draft.facts.never_run.is_at(call) or _is_apart_from_fits(draft, call):
+            continue
         draft.refuse(
             "HVD006",
             call,
             "Keras trains without eager execution here, where Horovod's callbacks fail (they need `keras.backend.get_session`, "
             "which TensorFlow 2 does not have); leave this call out",
         )
+
+
+def _is_apart_from_fits(draft: Draft, call: ast.Call) -> bool:
+    """Whether no `fit` runs where this call does: `if mode == "graph":` beside `elif mode == "fit":`."""
+    return all(draft.facts.exclusive.apart(call, fit.call) for fit in draft.sites.fits)
 
 
 def set_session(draft: Draft) -> list[str]:
