@@ -111,6 +111,7 @@ def test_a_seed_of_tensorflow_fixes_nothing_of_numpy() -> None:
         ("np.random.shuffle(a)", "alike(np.random.shuffle)(a)"),
         ("random.shuffle(a)", "alike(random.shuffle)(a)"),
         ("a = r.permutation(a)", "a = alike(r.permutation)(a)"),
+        ("a = r.permuted(a, axis=0)", "a = alike(r.permuted)(a, axis=0)"),
     ],
 )
 def test_rows_are_gone_through_in_one_order(shuffled: str, alike: str) -> None:

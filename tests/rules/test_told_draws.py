@@ -29,6 +29,10 @@ def told(made: str, drawn: str, head: str = "") -> str:
         ("", "p = np.random.permutation(len(a))", "p = hvd.broadcast_object(np.random.permutation(len(a)))"),
         ("", "p = np.random.permutation(a.shape[0])", "p = hvd.broadcast_object(np.random.permutation(a.shape[0]))"),
         ("n = len(a)\n", "p = np.random.permutation(n)", "p = hvd.broadcast_object(np.random.permutation(n))"),
+        ("r = np.random.default_rng()\nn = np.arange(len(a))\n", "p = r.permuted(n)",
+         "p = hvd.broadcast_object(r.permuted(n))"),
+        ("r = np.random.default_rng(np.random.SeedSequence())\n", "p = r.permutation(len(a))",
+         "p = hvd.broadcast_object(r.permutation(len(a)))"),
         ("p = np.arange(len(a))\n", "np.random.shuffle(p)", "np.random.shuffle(p)\n    p[:] = hvd.broadcast_object(p)"),
         ("p = list(range(len(a)))\n", "random.shuffle(p)", "random.shuffle(p)\n    p[:] = hvd.broadcast_object(p)"),
         ("p = sorted(glob.glob('*.png'))\n", "random.shuffle(p)", "random.shuffle(p)\n    p[:] = hvd.broadcast_object(p)"),
@@ -53,6 +57,13 @@ def test_what_may_be_rows_is_not_sent(made: str, drawn: str) -> None:
     text = told(made, drawn, "from mine import read\n")
     assert "alike(np.random." in text
     assert "broadcast_object" not in text
+
+
+@pytest.mark.parametrize("seed", ["3", "np.random.SeedSequence(3)", "[3, epoch]"])
+@pytest.mark.parametrize("drawn", ["permuted(np.arange(len(a)))", "permutation(len(a))"])
+def test_an_order_that_a_seed_fixes_is_nobodys(seed: str, drawn: str) -> None:
+    text = told("", f"p = np.random.default_rng({seed}).{drawn}")
+    assert f"    p = np.random.default_rng({seed}).{drawn}\n" in text
 
 
 def test_states_belong_to_a_stream() -> None:

@@ -238,7 +238,7 @@ class Draws:
     def _may_be_none(self, seed: ast.expr) -> bool:
         """Whether a seed may be None, which seeds each process differently: an option, unless its default is a number."""
         for o in self.module.values.origins(seed):
-            if says_none(o.node):
+            if says_none(o.node) or self._is_of_the_system(o.node):
                 return True
             if isinstance(o.node, ast.Attribute) and self.module.names.of(o.node) is None:
                 if self._is_counted(o.node):
@@ -247,6 +247,13 @@ class Draws:
                 if default is None or says_none(default):
                     return True
         return False
+
+    def _is_of_the_system(self, made: ast.AST) -> bool:
+        """Whether a seed is what the operating system gives, `SeedSequence()`: another on each rank."""
+        if not isinstance(made, ast.Call) or self.module.names.of(made.func) != "numpy.random.SeedSequence":
+            return False
+        given = arguments(made)
+        return not given or says_none(given[0])
 
     def _is_counted(self, held: ast.Attribute) -> bool:
         """Whether something is added to what an object holds, which is a number then: `self.epoch += 1`."""

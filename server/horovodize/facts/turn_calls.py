@@ -28,7 +28,7 @@ _RANDOM = (
     "tensorflow.keras.backend.random",
 )
 _RANDOM_V1 = re.compile(r"^tensorflow\.(compat\.v1\.)?(random_\w+|truncated_normal|multinomial)$")
-ORDERS = {"permutation", "shuffle"}
+ORDERS = {"permutation", "permuted", "shuffle"}
 MEASURES = {"len", "shape", "size", "ndim", "rank", "count_nonzero", "get_shape", "type", "isinstance", "str",
              "print", "format", "time"}  # fmt: skip
 MEASURED = {"shape", "size", "ndim", "dtype", "name", "graph", "__name__"}

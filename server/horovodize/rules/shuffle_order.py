@@ -24,7 +24,7 @@ from horovodize.summary.feeding import FitFeed, Kind
 from horovodize.summary.module import Module
 from horovodize.summary.syntax import argument, has_unpacking, position
 
-_SHUFFLES = ("shuffle", "permutation")
+_SHUFFLES = ("shuffle", "permutation", "permuted")
 _SELECTIONS = ("choice", "sample")
 _PICKS = ("randint", "randrange", "integers", "choice")
 _STATES = ("get_state", "set_state", "getstate", "setstate")

@@ -50,7 +50,11 @@ def edits(draft: Draft, call: ast.Call) -> list[Edit]:
     ways = draft.drive.ways(call)
     name = draft.names.last(call.func)
     first = argument(call, "x", 0)
-    if name == "permutation" and first is not None and (_is_number(draft, first) or _is_order(draft, first)):
+    if (
+        name in ("permutation", "permuted")
+        and first is not None
+        and (_is_number(draft, first) or _is_order(draft, first))
+    ):
         return list(Edit.around(draft.module.span(call), *told.around(draft, call), level=1))
     chosen = argument(call, "population" if name == "sample" else "a", 0)
     of_rows = chosen is not None and (_is_number(draft, chosen) or _is_order(draft, chosen))
