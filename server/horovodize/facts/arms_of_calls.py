@@ -28,12 +28,17 @@ class ArmsOfCalls:
 
     def may_run(self, place: ast.AST, call: ast.Call) -> bool:
         """Whether a place in the function that a call runs may run for it."""
-        arms = self.module.syntax.conditions(place)
-        around = [(test, arm == "body") for test, arm in arms if isinstance(test, ast.If)]
-        answers = (
-            (runs, self._answer(test.test, call, _NAMES)) for test, runs in [*around, *self._left(place)]
-        )
-        return all(answer is None or answer == runs for runs, answer in answers)
+        return all(answer is None or answer == runs for runs, answer in self._answers(place, call))
+
+    def surely_runs(self, place: ast.AST, call: ast.Call) -> bool:
+        """Whether no decision keeps a call from a place in the function that it runs."""
+        return all(answer == runs for runs, answer in self._answers(place, call))
+
+    def _answers(self, place: ast.AST, call: ast.Call) -> Iterator[tuple[bool, bool | None]]:
+        """(whether a place runs where a test holds, whether that holds for a call) of each test that decides about it."""
+        around = [(test, arm == "body") for test, arm in self.module.syntax.conditions(place)]
+        for test, runs in [*around, *self._left(place)]:
+            yield runs, self._answer(test.test, call, _NAMES)
 
     def _left(self, place: ast.AST) -> Iterator[tuple[ast.If, bool]]:
         """(a decision before a place that leaves the function in one arm, whether the place runs where its test holds)."""
@@ -70,7 +75,7 @@ class ArmsOfCalls:
                 if _UNKNOWN in (one, other):
                     return None
                 return (one == other) == isinstance(op, ast.Eq)
-            case ast.Name():
+            case ast.Name() | ast.Attribute():
                 value = self._value(test, call, names)
                 return None if value is _UNKNOWN else bool(value)
             case _:
@@ -83,7 +88,9 @@ class ArmsOfCalls:
                 return value
             case ast.Attribute():
                 name = self.module.names.of(e)
-                return name if name is not None and name.rpartition(".")[2].isupper() else _UNKNOWN
+                if name is not None:
+                    return name if name.rpartition(".")[2].isupper() else _UNKNOWN
+                return self._held(e, call, names - 1) if names else _UNKNOWN
             case ast.Compare() | ast.UnaryOp():
                 answer = self._answer(e, call, names)
                 return _UNKNOWN if answer is None else answer
@@ -98,6 +105,22 @@ class ArmsOfCalls:
                 return self._value(made, call, names - 1) if made is not None else _UNKNOWN
             case _:
                 return _UNKNOWN
+
+    def _held(self, field: ast.Attribute, call: ast.Call, names: int) -> object:
+        """What an object holds whose method a call runs, where it is made with a constant: `Rows(x, train=False).batches()`."""
+        function = self.module.syntax.function(field)
+        if not isinstance(function, FUNCTIONS) or self.module.syntax.method_class(function) is None:
+            return _UNKNOWN
+        own = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][:1]
+        if not isinstance(field.value, ast.Name) or [field.value.id] != own:
+            return _UNKNOWN
+        of_object = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = self.module.values.calls(of_object) if of_object is not None else []
+        bound = self.module.values.attribute_bindings(field)
+        if len(made) != 1 or len(bound) != 1 or bound[0].kind != "assign" or bound[0].path:
+            return _UNKNOWN
+        value = bound[0].value
+        return self._value(value, made[0], names) if isinstance(value, (ast.Name, ast.Constant)) else _UNKNOWN
 
     def given(self, parameter: Binding, call: ast.Call) -> list[ast.expr]:
         """What a parameter gets by a call, or its default; nothing where that isn't seen."""

@@ -17,7 +17,7 @@ from horovodize.rules import (
 )
 from horovodize.rules.decisions import Shared
 from horovodize.rules.draft import RANK, SIZE, Draft
-from horovodize.rules.draws_apart import draws_apart, is_told_a_seed
+from horovodize.rules.draws_apart import draws_apart, draws_itself, is_told_a_seed
 from horovodize.rules.own_experience import plays
 from horovodize.rules.shares import (
     WHY,
@@ -170,6 +170,8 @@ def _divide_validation(draft: Draft, call: ast.Call) -> None:
         if edits:
             draft.change("K4", data, "Validate on another part of the dataset on each rank", WHY, edits)
     elif kind is Kind.GENERATOR:
+        if _may_give_all_the_same(draft, data):
+            return
         _thin_generator(draft, "K4", data, endless=True)
     elif kind is Kind.SEQUENCE and not arrays.divide_validation_flow(draft, data):
         _share_sequence(draft, data)
@@ -200,6 +202,16 @@ def _thin_generator(draft: Draft, rule: str, feed: ast.expr, *, endless: bool) -
     if endless and generator is not None and draws_apart(draft, rule, generator, of_one_seed=fixed):
         return
     generators.share(draft, rule, feed)
+
+
+def _may_give_all_the_same(draft: Draft, feed: ast.expr) -> bool:
+    """Whether it can't be seen that a generator function which draws at random draws for this call, too: `if self.shuffles:
+    random.shuffle(order)`. Else it gives all ranks the same batches."""
+    call, generator = feeding(draft).kinds.generated(feed) or (None, None)
+    if call is None or generator is None or _draws_for_others_only(draft, call, generator):
+        return False
+    draws = [c for c in walk(generator) if isinstance(c, ast.Call) and draws_itself(draft, c)]
+    return bool(draws) and not any(draft.facts.arms_of_calls.surely_runs(c, call) for c in draws)
 
 
 def _draws_for_others_only(draft: Draft, call: ast.Call, generator: Function) -> bool:
