@@ -19,6 +19,7 @@ from horovodize.rules import (
     counting_pipelines,
     counting_sequences,
     decays,
+    drifting,
     grown_bounds,
     handed_numbers,
     number_settings,
@@ -197,6 +198,7 @@ def _going_on(draft: Draft) -> Iterator[Setting]:
     if found:
         given = draft.values.depends([*_given_by_layers(draft)], _FAR)
         used |= {made for n in given for made in _made(draft, n)}
+        used = drifting.with_what_sets(draft, used, [(s.kept, [s.value]) for s in found])
     for setting in found:
         by_callback = _is_by_callback(draft, setting.place)  # what `fit` trains with may not be seen
         is_used = by_callback or used & _made(draft, setting.kept)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from horovodize.facts import record_tuples
 from horovodize.facts.cursors import cursors_of
+from horovodize.facts.row_counts import is_number_of_rows
 from horovodize.rules import (
     counted,
     number_settings,
@@ -190,7 +191,9 @@ def _is_known(draft: Draft, setting: Setting, parts: _Parts) -> bool:
 
 
 def _is_amount(draft: Draft, term: ast.expr) -> bool:
-    """Whether what is added is no whole number, as a counter's would be, nor a gradient."""
+    """Whether what is added is the rows of a batch, or no whole number, as a counter's would be, nor a gradient."""
+    if is_number_of_rows(term) and not isinstance(term, (ast.Name, ast.Attribute)):
+        return True
     if is_gradient(draft, term) or draft.facts.feeding.kinds.constant(term) is not None:
         return False
     made_of = [n for n in draft.values.depends([term], 60) if isinstance(n, (ast.Constant, ast.BinOp))]

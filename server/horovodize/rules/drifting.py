@@ -5,7 +5,7 @@ One number is averaged where it is set, with each step, every so many steps or a
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from horovodize.rules import number_settings, steered
@@ -29,12 +29,8 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
         and isinstance(s.kept, (ast.Name, ast.Attribute))
         and (is_variables(draft, s.kept) or _is_of_keras(draft, s.kept))
     ]
-    read, before = steered.made_by(draft, steered.used_in_losses(draft)), set[ast.AST]()
-    while read != before:  # what is set from what is set
-        before = set(read)
-        for s in sets:
-            if made_of(draft, s.kept) & read:
-                read |= steered.made_by(draft, draft.values.depends(s.values, 400))
+    read = steered.made_by(draft, steered.used_in_losses(draft))
+    read = with_what_sets(draft, read, [(s.kept, s.values) for s in sets])
     for s in sets:
         used = made_of(draft, s.kept) & read or steered.is_of_backend(draft, s.kept)
         if not (used and any(steered.is_own(draft, e) for e in s.values)):
@@ -50,6 +46,21 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
                 draft.change(_rule(place), s.call, steered.WHAT, steered.WHY, edits, steered.AVERAGED)
             else:
                 draft.ask(_rule(place), s.call, steered.WHAT, steered.WHY, steered.DRIFTS)
+
+
+def with_what_sets(
+    draft: Draft, read: set[ast.AST], sets: Iterable[tuple[ast.expr, Sequence[ast.expr]]]
+) -> set[ast.AST]:
+    """What makes some variables, and those that they are set by: `seen` of `weight.assign(seen / 1000.0)`.
+
+    sets: what is set, and by which values"""
+    todo = [s for s in sets if isinstance(s[0], (ast.Name, ast.Attribute))]
+    found = set(read)
+    while new := [s for s in todo if made_of(draft, s[0]) & found]:
+        todo = [s for s in todo if s not in new]
+        for _, values in new:
+            found |= steered.made_by(draft, draft.values.depends(values, 400))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,4 +127,4 @@ def is_in_train_step(draft: Draft, call: ast.Call) -> bool:
     )
 
 
-__all__ = ["ask_of_drifting", "is_in_train_step"]
+__all__ = ["ask_of_drifting", "is_in_train_step", "with_what_sets"]
