@@ -517,3 +517,28 @@ def test_a_place_that_the_way_to_it_leads_back_to_is_reached_as_what_else_is_on_
                     print(x)
         """)
         assert uniform.reached_alike(e) is alike
+
+
+TOLD = """
+class Context:
+    def __init__(self):
+        self.logs, self.stop = {}, False
+class Patience:
+    def on_step(self, NAME):
+        asked(NAME.logs[KEY])
+context = Context()
+patience = Patience()
+for x, y in load():
+    context.logs["loss"] = float(step(x, y))
+    context.logs["rounds"] = 3
+    patience.on_step(context)
+"""
+
+
+@pytest.mark.parametrize("name", ["context", "told"])
+@pytest.mark.parametrize(("key", "answer"), [("'loss'", Varies), ("'rounds'", Uniform)])
+def test_what_an_object_is_told_is_read_under_the_same_or_another_name(
+    name: str, key: str, answer: type[Answer]
+) -> None:
+    head = HEAD + MODEL + "def load():\n    return [(np.ones(9), np.ones(9))] * 3\n"
+    assert isinstance(of(TOLD.replace("NAME", name).replace("KEY", key), head), answer)

@@ -273,16 +273,19 @@ class Control:
 
     def _changes_of_object(self, e: ast.Name | ast.Attribute) -> list[Change]:
         """What is done to an attribute of the same object under another name: `self.losses.append(…)` in a method, of what
-        `history.losses` reads outside."""
+        `history.losses` reads outside. Of the same text, too, where that is another name: a parameter called like what it is
+        given, `def on_step(context): … context.logs["loss"]`."""
         if not isinstance(e, ast.Attribute):
             return []
         receiver = self.flow.values.receiver(e.value)
         return [
             (place, given)
             for text, found in self._changes.items()
-            if text.endswith(f".{e.attr}") and text != ast.unparse(e)
+            if text.endswith(f".{e.attr}")
             for place, given in found
-            if isinstance(place, ast.Attribute) and receiver & self.flow.values.receiver(place.value)
+            if isinstance(place, ast.Attribute)
+            and receiver & self.flow.values.receiver(place.value)
+            and not (text == ast.unparse(e) and self._same(place, e))
         ]
 
     @cached_property
