@@ -124,3 +124,69 @@ def test_weights_that_an_object_is_handed_and_keeps(copied: str, listed: str, ma
 def test_what_an_object_is_handed_and_does_not_keep(copied: str, made: str) -> None:
     kept = OBJECT.format(copied=copied, listed="variables") + made
     assert SENT + made not in apart(plan_of(program(kept, MOVES)).text)
+
+
+TRAINED = STEP.format(more="")
+CLOSURE = """\
+def lookahead(m):
+    slow = [tf.Variable(v) for v in m.trainable_variables]
+
+    def move():
+        for s, v in zip(slow, m.trainable_variables):
+            s.assign_add(0.5 * (v - s))
+            v.assign(s)
+    return move
+
+
+move = lookahead(model)
+"""
+DEFAULT = """\
+{decorator}def move({star}slow=[tf.Variable(v) for v in model.trainable_variables]):
+    for s, v in zip(slow, model.trainable_variables):
+        s.assign_add(0.5 * (v - s))
+        v.assign(s)
+
+
+"""
+FIELDS = """\
+class Slow:
+    def __init__(self, m):
+        self.m, self.slow = m, m.get_weights()
+
+    def __call__(self):
+        new = []
+        for s, w in zip(self.slow, self.m.get_weights()):
+            new.append(s + 0.5 * (w - s))
+        self.slow = new
+        self.m.set_weights(new)
+
+
+move = Slow(model)
+"""
+MOVED = "for x in data:\n    step(x)\n    move()\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "sets"),
+    [
+        (CLOSURE, "hvd.broadcast_variables(m.variables, root_rank=0)\n    slow ="),
+        (FIELDS, "hvd.broadcast_variables(m.variables, root_rank=0)\n        self.m, self.slow ="),
+        (DEFAULT.format(decorator="", star=""), SENT + "def move("),
+        (DEFAULT.format(decorator="", star="*, "), SENT + "def move("),
+        (DEFAULT.format(decorator="@tf.function\n", star=""), SENT + "@tf.function\ndef move("),
+    ],
+)
+def test_copies_that_have_no_name_where_the_model_is_broadcast(kept: str, sets: str) -> None:
+    assert sets in apart(plan_of(program(kept, MOVED)).text)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        # near misses: nothing is set to them; no weights
+        CLOSURE.replace("v.assign(s)", "pass").replace("s.assign_add(0.5 * (v - s))", "print(s)"),
+        FIELDS.replace("m, m.get_weights()", "m, [0.0] * 2"),
+    ],
+)
+def test_what_is_kept_in_a_closure_and_not_trained_with(kept: str) -> None:
+    assert "hvd.broadcast_variables(m.variables, root_rank=0)" not in plan_of(program(kept, MOVED)).text

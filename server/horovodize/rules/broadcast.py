@@ -138,7 +138,7 @@ def apply(draft: Draft) -> None:
             _write(draft, block)
     keep_alike(draft)
     steering_flags.keep_alike(draft)
-    kept_weights.begin_alike(draft)
+    kept_weights.begin_alike(draft, [block.place for block in merged])
     first_answers.agree(draft, "G2")
     numbered_as_met.ask(draft)
     memories.ask(draft)

@@ -8,13 +8,15 @@ it."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.rules import keras_session
+from horovodize.rules.called_there import is_there, said_at
 from horovodize.rules.draft import CORE, Draft
+from horovodize.rules.step_place import Place
 from horovodize.rules.target_networks import blended, losses_of, of_models
-from horovodize.summary.express_in_caller import outwards
+from horovodize.summary.express_in_caller import is_plain, outwards
 from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
 
 _WHAT = "Take rank 0's weights before they are kept"
@@ -28,12 +30,13 @@ _SETTING = ("set_weights", "assign", "assign_add", "assign_sub")
 _FAR = 400  # nodes that are looked at behind what weights are set to
 
 
-def begin_alike(draft: Draft) -> None:
-    """Broadcasts the weights of models before a program keeps them."""
+def begin_alike(draft: Draft, places: Sequence[Place]) -> None:
+    """Broadcasts the weights of models before a program keeps them. `places`: where models are broadcast, with the copies that
+    have a name there."""
     loops = _training_loops(draft)
     if draft.in_graph or keras_session.is_wanted(draft) or not loops:
         return
-    sent = {ast.unparse(copy) for copy, _ in blended(draft)}  # with the model
+    sent = {ast.unparse(copy) for copy, site in blended(draft) if _is_sent(draft, copy, site, places)}
     kept = [(at, e, base) for s, e in _kept(draft, loops) for at, base in _taken_of(draft, e, s, sent)]
     read = _trained_with(draft, loops) if kept else set()
     for statement, value, base in kept:
@@ -47,22 +50,40 @@ def begin_alike(draft: Draft) -> None:
         draft.change("G2", statement, _WHAT, _WHY, [edit])
 
 
+def _is_sent(draft: Draft, copy: ast.expr, site: ast.AST, places: Sequence[Place]) -> bool:
+    """Whether a copy is broadcast with the model: what a closure keeps, or a default value, has no name where that is."""
+    return any(
+        is_plain(e) and is_there(draft, e, place)
+        for place in places
+        for e in said_at(draft, copy, site, place)
+    )
+
+
 def _training_loops(draft: Draft) -> set[Loop]:
     steps = [u.call for u in draft.sites.updates]
     return {loop for call in steps for way in draft.drive.ways(call) for f in way for loop in f.loops}
 
 
 def _kept(draft: Draft, loops: set[Loop]) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """(statement, value) of what is set before the first step."""
-    for statement in draft.syntax.every(ast.Assign, ast.AnnAssign):
-        value = statement.value
-        if value is None or not draft.syntax.inside(value, statement):
-            continue
+    """(statement, value) of what is set before the first step; also what a parameter is where it isn't passed."""
+    for statement, value in _set(draft):
         around = {loop for way in draft.drive.ways(statement) for f in way for loop in f.loops}
         function = draft.syntax.function(statement)
         beside = [loop for loop in loops if draft.syntax.function(loop) is function]
         if not around & loops and (not beside or any(statement.lineno < loop.lineno for loop in beside)):
             yield statement, value
+
+
+def _set(draft: Draft) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """(statement, value) of what is set anywhere, each of `model, slow = …, …` by itself."""
+    for statement in draft.syntax.every(ast.Assign, ast.AnnAssign):
+        if isinstance(statement.value, ast.Tuple):
+            yield from ((statement, e) for e in statement.value.elts)
+        elif statement.value is not None:
+            yield statement, statement.value
+    for function in draft.syntax.functions:
+        given = [*function.args.defaults, *(e for e in function.args.kw_defaults if e is not None)]
+        yield from ((function, e) for e in given)
 
 
 def _taken_of(
@@ -163,6 +184,8 @@ def _trained_with(draft: Draft, loops: set[Loop]) -> set[ast.AST]:
         if any(loop in loops for way in ways for f in way for loop in f.loops):
             roots += arguments(call)
     found = set(draft.values.depends(roots, _FAR * 5))
+    filled = [e for n in found if isinstance(n, ast.Name) for e in draft.sites.flow.appended(n)]
+    found |= set(draft.values.depends(filled, _FAR * 5))
     items = [
         b.value
         for n in found
