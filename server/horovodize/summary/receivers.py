@@ -33,10 +33,24 @@ class Receivers:
                 return frozenset(self.values.family(owner))
         classes = [c for call in self.values.calls(e) for c in self.values.classes_made(call)]
         classes += self._handing_themselves(e)
-        classes = classes or self._models_of_callback(e)
+        classes = classes or self._models_of_callback(e) or self._themselves(e)
         if classes:
             return frozenset(member for c in classes for member in self.values.family(c))
         return self._handed(e) or self._functions(e) or frozenset([ast.unparse(e)])
+
+    def _themselves(self, e: ast.expr) -> list[ast.ClassDef]:
+        """The class that an expression gives, whose attributes its objects and class methods read: `Noise.count += 1` by its
+        name, `type(self).count`, `self.__class__.count`."""
+        if isinstance(e, ast.Name):
+            return [o.node for o in self.values.origins(e) if isinstance(o.node, ast.ClassDef) and not o.path]
+        of_object: ast.expr | None = None
+        if isinstance(e, ast.Attribute) and e.attr == "__class__":
+            of_object = e.value
+        elif isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "type":
+            of_object = e.args[0] if len(e.args) == 1 else None
+        if of_object is None:
+            return []
+        return [c for c in self.of(of_object) if isinstance(c, ast.ClassDef)]
 
     def _handing_themselves(self, e: ast.expr) -> list[ast.ClassDef]:
         """The classes whose objects hand themselves on to a field: `hook.trainer = self`, also by a name for that field; or
