@@ -14,6 +14,7 @@ from horovodize.rules import (
     guarded,
     later_updates,
     lengths,
+    marks_from_steps,
     nested,
     repeated_events,
     restored_iterations,
@@ -73,6 +74,8 @@ def at_number(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, o
     listed = in_order and _is_listed(draft, bounds[0])
     if listed or (len(bounds) == 1 and thresholds.changes(draft, bounds[0])):
         _at_changing(draft, test, number, operator)
+        return
+    if len(bounds) == 1 and marks_from_steps.ask(draft, test, bounds[0]):
         return
     if not bounds or not all(_is_bound(draft, b) or _is_listed(draft, b) for b in bounds):
         if any(_is_unseen(draft, b) for b in bounds):
