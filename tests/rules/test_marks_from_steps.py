@@ -1,4 +1,4 @@
-"""G5: what a program makes of the steps so far, and compares steps with, is asked about; what it makes of an earlier mark isn't."""
+"""G5: what a program makes of the steps so far, and compares steps with, is asked about; not what it makes of a mark."""
 
 from __future__ import annotations
 

@@ -240,13 +240,31 @@ class Occasions:
             if not any(self.drive.reaches(s, steps) for s in under)
         ]
 
-    def _cut_short(self, node: ast.AST, with_each: bool = False) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
+    def left_out_by(self, place: ast.AST, drivers: set[Driver]) -> list[ast.If]:
+        """The tests by which a turn of these loops goes on without a place, and without a step by that: `if step % 100: return`
+        in a function that runs with each turn, `if step % 100: continue` before a loop that the place is in."""
+        loops: set[ast.AST] = {d.loop for d in drivers}
+        steps: set[ast.AST] = {step for d in drivers for step in d.steps}
+        found: list[tuple[ast.If, list[ast.stmt]]] = []
+        for way in self.drive.ways(place):
+            inside = [not loops.isdisjoint(frame.loops) for frame in way]
+            hooked = not any(inside) and (self._runs_with_fit(way) or self._runs_with_sessions(way))
+            for i, frame in enumerate(way):
+                with_each = hooked or any(inside[i + 1 :])
+                if with_each or inside[i]:
+                    found += self._cut_short(frame.node, with_each, loops)
+        return [d for d, under in found if not any(self.drive.reaches(s, steps) for s in under)]
+
+    def _cut_short(
+        self, node: ast.AST, with_each: bool = False, loops: set[ast.AST] | None = None
+    ) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
         """The tests before a place that cut a turn of its loop short, each with all that is under it, or comes after it.
 
-        with_each: whether a function that runs with each turn is left so, too"""
+        with_each: whether a function that runs with each turn is left so, too
+        loops: whose turns are meant; else those of the innermost around it"""
         leaving = (ast.Continue, ast.Return) if with_each else ast.Continue
         for a in (node, *self.syntax.ancestors(node)):
-            if isinstance(a, (*CALLABLES, *LOOPS)):
+            if isinstance(a, CALLABLES) or (isinstance(a, LOOPS) and (loops is None or a in loops)):
                 return
             if isinstance(a, ast.stmt):
                 block = self.syntax.block(a)

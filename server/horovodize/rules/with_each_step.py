@@ -6,7 +6,7 @@ import ast
 
 from horovodize.facts.counter_kinds import Counter
 from horovodize.facts.variable_additions import unconverted
-from horovodize.rules import counted, guarded, named_tests, picked_weights
+from horovodize.rules import counted, guarded, left_turns, named_tests, picked_weights
 from horovodize.rules.asked_methods import asks_for_one
 from horovodize.rules.carried_numbers import ever_bound
 from horovodize.rules.draft import Draft
@@ -32,8 +32,14 @@ def is_by_step(draft: Draft, site: ast.AST, kept: ast.expr | None = None) -> boo
     under = [pair for place in places for pair in draft.syntax.conditions(place)]
     if any(not _trains_in(draft, t, arm) and _skips(draft, t) for t, arm in under):
         return False  # `if not finite: scale /= 2; continue`, and the step after it
-    tests = [t.test for t, arm in under if arm == "body" or not _is_now_and_then(draft, t.test)]
+    tests = [
+        t.test
+        for t, arm in under
+        if (arm == "body" or not _is_now_and_then(draft, t.test))
+        and not (_trains_in(draft, t, arm) and not left_turns.goes_by_turns(draft, t.test))
+    ]  # a step that is taken by a test, `if len(queue) > 8:`, is one with what goes beside it
     tests += [t.test for place in places for t in draft.facts.occasions.skipped_by(place, found[0])]
+    tests += left_turns.by_turns(draft, site, found[0])
     own = ast.unparse(kept) if kept is not None else ""
     return all(_is_flag(draft, test, own) or _is_ratio(draft, test) for test in tests)
 
@@ -47,9 +53,7 @@ def _trains_in(draft: Draft, decision: ast.If | ast.IfExp, arm: str) -> bool:
 
 def _skips(draft: Draft, decision: ast.If | ast.IfExp) -> bool:
     """Whether a test decides whether a turn takes its step at all, by no number of turns."""
-    by_turns = any(
-        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(decision.test)
-    ) or any(True for _ in draft.facts.counters.reads(decision.test))
+    by_turns = left_turns.goes_by_turns(draft, decision.test)
     return not by_turns and guarded.applies_gathered(draft, decision.test)
 
 
