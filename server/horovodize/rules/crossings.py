@@ -97,9 +97,9 @@ def _comes_several_times(
     whether it is. Else it is said that it comes once."""
     constant = draft.facts.feeding.kinds.constant
     every, part = constant(modulo.right), constant(rest) if rest is not None else 0
-    if every is None or every > repeated_events.FEW or not goes_on_itself(draft, test):
+    if every is None or every > repeated_events.SOME or not goes_on_itself(draft, test):
         return False
-    decision = repeated_events.repeatable(draft, test)
+    decision = repeated_events.repeatable(draft, test) if every <= repeated_events.FEW else None
     tested = isinstance(test, ast.Compare) and test.left is modulo and isinstance(test.ops[0], ast.Eq)
     numbered = any(event_numbers.under(draft, test, modulo.right, count))
     offset = offsets.counted_from(draft, modulo.left)

@@ -2,7 +2,8 @@
 
 `if step % 3 == 0: rate *= 0.9` comes four times in three steps of 4 ranks, `if next(due):` as often as the decisions of size()
 steps say. So what hangs on it is done once for each: `for _ in range(step * hvd.size() // 3 - (step - 1) * hvd.size() // 3):`.
-Only where the number of steps is written and few, or not known at all: others are more than there are ranks.
+Only where the number of steps is written and few (`FEW`), or an iterator tells it. Of somewhat more (`SOME`) it is said that
+the event comes once at most; still more are more than there are ranks.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from horovodize.rules.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 from horovodize.summary.syntax import CALLABLES, LOOPS
 
-FEW = 64
+FEW = 8
+SOME = 64
 ONCE = (
     "this comes at most once with each step, and goes on from its last value: on more than {} ranks it would have to come more "
     "often"
