@@ -11,6 +11,7 @@ from horovodize.rules import (
     capacities,
     counted,
     crossings,
+    executions,
     guarded,
     later_updates,
     lengths,
@@ -92,6 +93,8 @@ def at_number(draft: Draft, test: ast.expr, number: ast.expr, bound: ast.expr, o
         b for b, number in zip(bounds, known, strict=True) if number != 0
     ]  # the first step stays the first
     at_once = not isinstance(operator, _ORDER)
+    if at_once and executions.ask(draft, test, counted.of(draft, number)):
+        return
     if at_once and scales.goes_on(draft, number) != "1":
         _at_scaled(draft, test, number, later)
         return

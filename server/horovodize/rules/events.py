@@ -63,6 +63,7 @@ from horovodize.rules import (
     epoch_counts,
     epochs_of_steps,
     event_numbers,
+    executions,
     gathered_batches,
     guarded,
     handed_functions,
@@ -323,6 +324,8 @@ def _every(
     counts = offset is not None or _counts(draft, number)
     if offset is not None and not _is_zero(rest):
         unseen_counts.ask(draft, test)
+        return
+    if not isinstance(operator, windows.ORDER) and executions.ask(draft, test, _count(draft, number)):
         return
     if rest is not None and isinstance(operator, (ast.In, ast.NotIn)):
         if not counts or not windows.among(draft, test, modulo, number, rest, operator):
