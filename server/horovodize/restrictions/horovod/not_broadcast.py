@@ -12,11 +12,12 @@ each call passes as `False`); on a broadcast from `size()`, a rank that isn't th
 another; and on a broadcast of the weights of a model that has not been called yet, and so has none (of the script's own class,
 or a `Sequential` that isn't told the shape of its input): nothing is sent. Also on the update of a model, where only another
 one is broadcast (also of two that one function makes, or that one list of variables trains), or a part of it alone
-(`model.layers[-1].variables`), or rank 0's weights are sent when all is trained, on a run that initialises the variables after
-the broadcast, on what a broadcast misses as it is made later (layers that a model gets after it was sent, a graph's variables
-after the operation that sends them, models of later turns of a loop whose first alone is sent), and, where other modules
-aren't seen, on what broadcasts and is given to nothing. Weights that a rank has itself, and copies or averages for another
-network, make ranks no more alike; nor does what is loaded into a part of a model whose head has weights of its own.
+(`model.layers[-1].variables`), on a network that the loss asks and that is neither trained nor broadcast nor given weights, or
+rank 0's weights are sent when all is trained, on a run that initialises the variables after the broadcast, on what a broadcast
+misses as it is made later (layers that a model gets after it was sent, a graph's variables after the operation that sends
+them, models of later turns of a loop whose first alone is sent), and, where other modules aren't seen, on what broadcasts and
+is given to nothing. Weights that a rank has itself, and copies or averages for another network, make ranks no more alike; nor
+does what is loaded into a part of a model whose head has weights of its own.
 
 In such a script of `horovod.torch`, on the wrapped optimizer, where no weights are broadcast, no seed is set and not all
 ranks load weights.
@@ -414,6 +415,7 @@ from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_weights
+from horovodize.restrictions.horovod.asked_networks import asked_and_not_sent
 from horovodize.restrictions.horovod.made_after_sending import after_operation, of_later
 from horovodize.restrictions.horovod.mending import with_callback
 from horovodize.restrictions.horovod.same_start import may_start_alike
@@ -462,6 +464,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from after_operation(context, RESTRICTION)
     if not may_start_alike(context, "broadcast_variables"):
         yield from _of_one_model(context)
+        yield from _of_asked(context)
         yield from _in_part(context)
         yield from of_later(context, RESTRICTION)
     seen = use.shows_training or shows_callbacks(context)
@@ -553,6 +556,19 @@ def _of_one_model(context: Context) -> Iterator[Violation]:
                 update.call,
                 f"ranks train a different `{context.text(model)}` each: its weights are never sent from rank 0, as those of "
                 "the other model are",
+                related=[context.related(sent, "those of another model are sent here")],
+            )
+
+
+def _of_asked(context: Context) -> Iterator[Violation]:
+    """Networks that the loss asks, and that are neither trained nor sent."""
+    for call, model, sent in asked_and_not_sent(context):
+        if not context.facts.rank_tests.may_be_guarded(call):
+            yield RESTRICTION.at(
+                context,
+                call,
+                f"each rank has another `{context.text(model)}`, which the loss asks: its weights are drawn, and never sent "
+                "from rank 0, as those of the other model are",
                 related=[context.related(sent, "those of another model are sent here")],
             )
 

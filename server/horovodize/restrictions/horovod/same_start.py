@@ -25,7 +25,7 @@ _SAME = re.compile(
 _LOADS = re.compile(r"load|restore|set_weights|assign")
 _OF_ARRAYS = ("tensorflow.random.", "tensorflow.compat.v1.random", "numpy.random.")
 _ASSIGNING = ("tensorflow.compat.v1.assign", "tensorflow.assign")
-_WEIGHTED = ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "Embedding")
+WEIGHTED = ("Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "LSTM", "GRU", "Embedding")
 _RATES = ("lr", "learning_rate")
 _COMPUTING = ("zip", "list", "tuple", "range", "len", "enumerate", "sum", "map")
 _MEANS = ("mean", "average", "copy", "add", "multiply", "zeros_like", "append")
@@ -170,7 +170,7 @@ def _is_a_part(context: Context, loaded: ast.expr) -> bool:
         own = [
             n
             for n in behind - inside
-            if isinstance(n, ast.Call) and (context.names.of(n.func) or "").rsplit(".", 1)[-1] in _WEIGHTED
+            if isinstance(n, ast.Call) and (context.names.of(n.func) or "").rsplit(".", 1)[-1] in WEIGHTED
         ]
         if len(made) != 1 or made[0] is part[0] or part[0] not in behind or not own:
             return False

@@ -120,13 +120,9 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
     """Updates of a model that no broadcast sends, the model, and a broadcast of another's weights. Only where all models are
     told apart: each has a name, and is made by a call of its own."""
     sends = context.facts.horovod.calls("broadcast_variables")
-    sent_by = [argument(call, "variables", 0) for call in sends]
-    variables = [e for v in sent_by for e in ((handed(context, v) or [v]) if v is not None else [v])]
-    given = [m for e in variables for m in _models(context, e)]
-    if not given or None in given or context.facts.horovod.calls(*HANDED):
+    if context.facts.horovod.calls(*HANDED) or not (sent := sent_models(context, sends)):
         return
-    sent = {c for m in given if m is not None for c in made_by(context, m)}
-    within = _inside_functions(context, sent)  # which of the models such a call makes isn't told by it
+    within = inside_functions(context, sent)  # which of the models such a call makes isn't told by it
     parts = set(context.values.depends([*sent], _LIMIT)) - within
     told = set[str]()
     for update in context.sites.updates:
@@ -135,10 +131,18 @@ def left_out(context: Context) -> Iterator[tuple[Update, ast.expr, ast.Call]]:
             if (len(made) != 1 and not _is_each_of(context, model)) or context.text(model) in told:
                 continue
             for one in (c for c in made if c not in sent | parts | within):
-                behind = set(context.values.depends([one], _LIMIT)) - _inside_functions(context, {one})
+                behind = set(context.values.depends([one], _LIMIT)) - inside_functions(context, {one})
                 if not sent & behind and context.text(model) not in told:
                     told.add(context.text(model))
                     yield update, model, sends[0]
+
+
+def sent_models(context: Context, sends: list[ast.Call]) -> set[ast.Call]:
+    """What makes the models whose weights some broadcasts send; nothing where one sends what can't be told."""
+    sent_by = [argument(call, "variables", 0) for call in sends]
+    variables = [e for v in sent_by for e in ((handed(context, v) or [v]) if v is not None else [v])]
+    given = [m for e in variables for m in _models(context, e)]
+    return set() if None in given else {c for m in given if m is not None for c in made_by(context, m)}
 
 
 def _is_each_of(context: Context, model: ast.expr) -> bool:
@@ -147,7 +151,7 @@ def _is_each_of(context: Context, model: ast.expr) -> bool:
     return is_each_of(context, model) or bool(given_by_loop(context, model))
 
 
-def _inside_functions(context: Context, made: set[ast.Call]) -> set[ast.AST]:
+def inside_functions(context: Context, made: set[ast.Call]) -> set[ast.AST]:
     """What stands in the functions that calls run: two calls of one function make two models, by the same lines."""
     functions = [context.values.callee(c) for c in made]
     return {n for f in functions if isinstance(f, FUNCTIONS) for n in ast.walk(f)}
