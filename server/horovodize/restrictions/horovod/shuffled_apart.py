@@ -305,13 +305,22 @@ def _is_block(context: Context, node: ast.Subscript) -> bool:
             e is not None and (is_rank(e) or use.depends_on(e, "rank", limit=60))
             for e in (part.lower, part.upper)
         )
-    return _parts(context, node) is not None and context.facts.rank_tests.is_rank(at)
+    # Of several axes, one is that of the ranks: `blocks[:, hvd.rank()]`.
+    chosen = [e for e in at.elts if not isinstance(e, ast.Slice)] if isinstance(at, ast.Tuple) else [at]
+    by_rank = len(chosen) == 1 and context.facts.rank_tests.is_rank(chosen[0])
+    return by_rank and _parts(context, node) is not None
 
 
 def _parts(context: Context, node: ast.Subscript) -> ast.expr | None:
     """What NumPy divides into a part for each rank, of which one is taken."""
     made = context.values.calls(node.value)
-    if len(made) != 1 or context.names.of(made[0].func) not in ("numpy.array_split", "numpy.split"):
+    if len(made) != 1:
+        return None
+    if context.names.last(made[0].func) == "reshape" and isinstance(made[0].func, ast.Attribute):
+        of_numpy = context.names.of(made[0].func) == "numpy.reshape"
+        rows, *shape = arguments(made[0]) if of_numpy else [made[0].func.value, *arguments(made[0])]
+        return rows if any(context.facts.horovod.depends_on(e, "size", limit=60) for e in shape) else None
+    if context.names.of(made[0].func) not in ("numpy.array_split", "numpy.split"):
         return None
     parts = argument(made[0], "indices_or_sections", 1)
     by_size = parts is not None and context.facts.horovod.depends_on(parts, "size", limit=60)
