@@ -23,7 +23,8 @@ _INPUTS = ("numpy_input_fn", "pandas_input_fn")
 
 
 def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
-    """Where a step is given the same batch on every rank, and that batch. Not where the rank may divide it later."""
+    """Where a step is given the same batch on every rank, and that batch: also rows that each step draws, by a seed for all
+    ranks. Not where the rank may divide it later."""
     if not all(_decides_no_rows(context, read, _DEPTH) for read in _ranks(context)):
         return
     trained = {fit.call for fit in context.sites.fits if fit.method != "train_on_batch"}
@@ -32,7 +33,7 @@ def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
         if (
             not isinstance(site, ast.Call)
             or site in trained
-            or context.facts.steps.of(site).feed is not Feed.BATCH
+            or context.facts.steps.of(site).feed not in (Feed.BATCH, Feed.DRAW)
         ):
             continue
         batches = [e for e in context.facts.steps.of(site).batches if isinstance(e, ast.expr)]
