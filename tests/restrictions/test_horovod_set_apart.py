@@ -340,3 +340,22 @@ def test_a_field_that_rank_0_alone_fills() -> None:
     assert not found(by_rank, "self.manager", "hvd.broadcast_variables(self.model.variables, root_rank=0)")
     assert not found(manager, "self.manager")
     assert not found(f"{manager} if resume else None", "self.manager")
+
+
+SENT_ALREADY = (
+    KEPT_BY_RANK_0.replace("MADE", "None")
+    .replace("ASKED", "hvd.rank() == 0")
+    .replace("self.kept.restore(self.manager.latest_checkpoint)", 'self.model.load_weights("weights.h5")')
+)
+
+
+def test_a_flag_that_is_set_before_the_weights_change() -> None:
+    again = """            if not self.sent:
+                hvd.broadcast_variables(self.model.variables, root_rank=0)
+                self.sent = True
+"""
+    applied = "            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))\n"
+    text = SENT_ALREADY.replace(applied, applied + again).replace("SENT", "pass")
+    assert applied + again in text
+    assert "HVD333" in codes(text.replace("self.manager = None", "self.sent = True"))
+    assert "HVD333" not in codes(text.replace("self.manager = None", "self.sent = False"))

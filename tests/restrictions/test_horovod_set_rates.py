@@ -38,6 +38,7 @@ for step, (x, y) in enumerate(rows()):
         ("optimizer.learning_rate = rate_at(step)", False),
         ("optimizer.lr.assign(rate_at(step) * hvd.size() / hvd.size())", False),
         ("optimizer.learning_rate = rate_at(step * hvd.size())", False),
+        ("optimizer.learning_rate = 0.1 * hvd.size() * 8 / (64 // hvd.size())", False),
         ("args.learning_rate = rate_at(step) * hvd.size()", False),
     ],
 )

@@ -197,11 +197,25 @@ class ByRank:
             values = {(type(o.node.value), o.node.value) for o in found if isinstance(o.node, ast.Constant)}
             if len(values) == 1 and all(isinstance(o.node, ast.Constant) and not o.path for o in found):
                 return values.pop()[1]  # whichever set it: `first = False`, also before the loop
+        if isinstance(e, ast.Attribute) and (always := self._always_set_to(e)) is not None:
+            return always.value
         if len(found) != 1 or found[0].path or not isinstance(found[0].node, ast.expr):
             raise Unseen
         if self._is_counted_on(found[0].node) or self._is_set_elsewhere(e, found[0].node):
             raise Unseen
         return self._value(found[0].node, depth)
+
+    def _always_set_to(self, field: ast.Attribute) -> ast.Constant | None:
+        """The one constant that all which set a field set it to: `self.sent = True`, also after what it stands for."""
+        module = self.facts.module
+        bound = module.values.attribute_bindings(field)
+        values = [
+            b.value for b in bound if b.kind == "assign" and not b.path and isinstance(b.value, ast.Constant)
+        ]
+        if len(values) < 2 or len(values) != len(bound) or module.loads.get("setattr"):
+            return None
+        alike = len({(type(v.value), v.value) for v in values}) == 1
+        return values[0] if alike and not any(self._is_set_elsewhere(field, v) for v in values) else None
 
     def _bound_here(self, name: ast.Name) -> ast.expr | None:
         """What a name is bound to on this rank, of several things: by the last statement under tests that it surely answers

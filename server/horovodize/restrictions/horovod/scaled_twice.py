@@ -136,6 +136,8 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary.syntax import argument, is_main_guard
 
+_BEHIND = 200  # nodes that a rate is made of
+
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
@@ -190,12 +192,24 @@ def _set_twice_as_large(context: Context) -> Iterator[Violation]:
             _is_rate(context, n) for n in ast.walk(value) if isinstance(n, ast.Attribute)
         ):
             continue  # what the optimizer has at that time isn't seen
-        if use.most(value) > 1 and use.runs(where):
+        if use.most(value) > 1 and use.runs(where) and not _divides_by_size(context, value):
             yield RESTRICTION.at(
                 context,
                 value,
                 "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
             )
+
+
+def _divides_by_size(context: Context, value: ast.expr) -> bool:
+    """Whether a part of a value is a share of something, as the steps of a warm-up: `rate * step / (steps // hvd.size())`."""
+    divided = (
+        n
+        for n in context.values.depends([value], _BEHIND)
+        if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Div, ast.FloorDiv))
+    )
+    return any(
+        context.facts.horovod.depends_on(n.right, "size", "local_size", limit=_BEHIND) for n in divided
+    )
 
 
 def _is_done_once(context: Context, node: ast.AST) -> bool:
