@@ -317,4 +317,4 @@ def test_doctor_is_named_where_a_failure_has_no_line(run, monkeypatch: pytest.Mo
     assert asked == [(2, "", {"train": False, "remote": False})]
     assert "doctor" not in err
     _, _, err = run(SCRIPT.replace("model.fit", "os.kill(os.getpid(), 6)\nmodel.fit"))
-    assert "whether Horovod trains here at all: horovodize doctor --python" in err
+    assert "to see whether Horovod itself works here: horovodize doctor --python" in err

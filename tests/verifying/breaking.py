@@ -171,7 +171,7 @@ BROKEN = [
         "rate not scaled, fit",
         SCHEDULER,
         (("return rate * hvd.size()", "return rate"), ("lr=0.1 * hvd.size()", "lr=0.1")),
-        says="1 times that alone, not 2",
+        says="as alone, not at 2 times that",
     ),
     Broken(
         "rate scaled twice, tape",

@@ -86,7 +86,10 @@ def test_near_misses(before: dict[str, Any], after: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("after", "says"),
     [
-        ({"rates": [0.1] * 10}, "the rate starts at 0.1, 1 times that alone, not 2"),
+        (
+            {"rates": [0.1] * 10},
+            "the rate starts at 0.1, as alone, not at 2 times that: each step trains on 2 times the rows",
+        ),
         ({"rates": [0.4] * 10}, "4 times that alone, not 2"),
         (
             {"rates": [0.2] * 5 + [0.1] * 5},

@@ -157,4 +157,4 @@ def test_a_rate_that_is_a_constant_and_fed(rate: str, alike: bool, tmp_path: Pat
     before, after = (FED.format(place=place, rate=rate) for place in places)
     found = verify("train.py", WarmTrainer(before, after, tmp_path, {}), [2], seeds=1)
     assert found.alike == alike, found.as_json()
-    assert alike or "the rate starts at 0.02, 1 times that alone" in found.judged[0].conclusion
+    assert alike or "the rate starts at 0.02, as alone, not at 2" in found.judged[0].conclusion

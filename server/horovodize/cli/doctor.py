@@ -85,7 +85,7 @@ def tell_problems(python: str, ranks: int, hosts: str, console: Console, *, expl
     if not explained and not problems:
         options = f" -np {ranks}" + (f" -H {hosts}" if hosts else "")
         console.message(
-            f"whether Horovod trains here at all: horovodize doctor --python {shlex.quote(python)}{options}"
+            f"to see whether Horovod itself works here: horovodize doctor --python {shlex.quote(python)}{options}"
         )
 
 
