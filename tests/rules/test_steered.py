@@ -554,6 +554,45 @@ def test_a_queue_of_keras_is_asked_about(made: str) -> None:
     assert [c for c in plan.to_confirm if "it differs more and more between the ranks" in c.doubt]
 
 
+FIRST = "        with tf.GradientTape() as tape:\n            out = self.net(x)\n"
+BEFORE = "        keys = tf.stop_gradient(self.net(x))\n"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "tf.concat([keys, self.k], 0)[: self.k.shape[0]]",
+        "keras.ops.concatenate([keys, self.k[:-8]], axis=0)",
+        "0.9 * self.k + 0.1 * tf.reduce_mean(x, 0, keepdims=True)",
+        "0.9 * self.k + 0.1 * tf.reduce_mean(self.net(data[0]), 0, keepdims=True)",
+    ],
+)
+@pytest.mark.parametrize(
+    "made", ["keras.Variable(keras.ops.zeros((64, 1)))", "tf.Variable(tf.zeros((64, 1)))"]
+)
+def test_a_queue_of_what_is_computed_outside_of_the_tape_is_asked_about(made: str, given: str) -> None:
+    """Keys of MoCo, the centre of DINO: each rank had others, without a word."""
+    source = OF_KERAS.format(made=made, used=USED, given=given).replace(FIRST, BEFORE + FIRST)
+    plan = plan_of(source, tensorflow="2.21")
+    assert [c for c in plan.to_confirm if "it differs more and more between the ranks" in c.doubt]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "self.k + keras.ops.cast(keras.ops.shape(x)[0], 'float32')",
+        "self.k + float(len(x))",
+        "self.k + 0.001 * x.shape[0]",
+        "0.99 * self.k",
+    ],
+)
+def test_how_many_rows_a_batch_has_is_alike(given: str) -> None:
+    source = OF_KERAS.format(made="keras.Variable(0.5, trainable=False)", used=USED, given=given)
+    plan = plan_of(source.replace(FIRST, BEFORE + FIRST), tensorflow="2.21")
+    assert "hvd.allreduce" not in plan.text
+    assert not plan.to_confirm
+
+
 @pytest.mark.parametrize(
     ("used", "given"),
     [("0.0", "0.9 * self.k + 0.1 * tf.reduce_mean(out)"), (USED, "0.99 * self.k"), (USED, "self.k + 1.0")],

@@ -8,11 +8,14 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from horovodize.facts.turn_calls import MEASURED, MEASURES
 from horovodize.rules import number_settings, steered
 from horovodize.rules.draft import HVD, Draft
 from horovodize.rules.step_place import Place
 from horovodize.rules.target_networks import FILLS, MOVES, is_in_every_turn, is_variables, made_of
 from horovodize.source import Edit
+
+_NEAR = 200  # expressions that a value is made of
 
 
 def ask_of_drifting(draft: Draft, place: Place | None) -> None:
@@ -33,7 +36,7 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
     read = with_what_sets(draft, read, [(s.kept, s.values) for s in sets])
     for s in sets:
         used = made_of(draft, s.kept) & read or steered.is_of_backend(draft, s.kept)
-        if not (used and any(steered.is_own(draft, e) for e in s.values)):
+        if not (used and any(steered.is_own(draft, e) or _is_of_the_batch(draft, e) for e in s.values)):
             continue
         with_steps = (
             is_in_train_step(draft, s.call) if place is None else is_in_every_turn(draft, s.call, place)
@@ -46,6 +49,30 @@ def ask_of_drifting(draft: Draft, place: Place | None) -> None:
                 draft.change(_rule(place), s.call, steered.WHAT, steered.WHY, edits, steered.AVERAGED)
             else:
                 draft.ask(_rule(place), s.call, steered.WHAT, steered.WHY, steered.DRIFTS)
+
+
+def _is_of_the_batch(draft: Draft, value: ast.expr) -> bool:
+    """Whether a value is computed from the rows that `fit` hands a model's own `train_step`, not from how many they are alone:
+    `tf.concat([self.keys(rows), self.queue], 0)`."""
+    todo, seen = [value], set[ast.expr]()
+    while todo and len(seen) < _NEAR:
+        e = todo.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        if isinstance(e, ast.Call) and draft.names.last(e.func) in MEASURES:
+            continue
+        if isinstance(e, ast.Attribute) and e.attr in MEASURED:
+            continue
+        parts = [n.value if isinstance(n, ast.keyword) else n for n in ast.iter_child_nodes(e)]
+        todo += [n for n in parts if isinstance(n, ast.expr)]
+        for b in draft.module.scopes.reaching(e) if isinstance(e, ast.Name) else ():
+            if b.kind == "parameter" and b.statement in draft.sites.own_steps and b.name != "self":
+                return True
+            todo += (
+                draft.values.passed(b) if b.kind == "parameter" else [b.value] if b.value is not None else []
+            )
+    return False
 
 
 def with_what_sets(
