@@ -138,3 +138,62 @@ def test_a_model_that_a_function_gives_is_scaled_before_it_does() -> None:
         "    loaded.optimizer.learning_rate = loaded.optimizer.learning_rate * hvd.size()\n    return loaded\n"
     )
     assert after in plan_of(TF + source).text
+
+
+RESUMED = """\
+import os
+import tensorflow as tf
+x, y = tf.zeros((64, 4)), tf.zeros((64, 1))
+def made():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+{loaded}
+{compiled}
+{trained}
+model.save('m.h5')
+"""
+EITHER = "model = tf.keras.models.load_model('m.h5') if os.path.exists('m.h5') else made()"
+BOTH = """\
+is_new = not os.path.exists('m.h5')
+if is_new:
+    model = made()
+else:
+    model = tf.keras.models.load_model('m.h5')"""
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        "if model.optimizer is None:\n    model.compile(tf.keras.optimizers.Adam(0.01), 'mse')",
+        "if not model.compiled:\n    model.compile('adam', 'mse')",
+        "if not getattr(model, 'optimizer', None):\n    model.compile('adam', 'mse')",
+        "if is_new:\n    model.compile('adam', 'mse')",
+        "if not is_new:\n    pass\nelse:\n    model.compile('adam', 'mse')",
+    ],
+)
+@pytest.mark.parametrize("loaded", [EITHER, BOTH])
+@pytest.mark.parametrize(
+    "trained", ["model.fit(x, y)", "for i in range(9):\n    model.train_on_batch(x[i : i + 4], y[i : i + 4])"]
+)
+def test_a_model_that_is_compiled_only_if_it_is_new(loaded: str, compiled: str, trained: str) -> None:
+    """A run that went on with the saved model trained another on each rank: nothing was averaged, and nothing said."""
+    text = plan_of(RESUMED.format(loaded=loaded, compiled=compiled, trained=trained)).text
+    assert "load_distributed('m.h5')" in text
+    assert "hvd.DistributedOptimizer(" in text.partition("model.compile(")[2]
+
+
+@pytest.mark.parametrize(
+    ("loaded", "compiled", "trained"),
+    [
+        (EITHER, "model.compile('adam', 'mse')", "model.fit(x, y)"),
+        (EITHER, "if x.shape[0]:\n    model.compile('adam', 'mse')", "if x.shape[0]:\n    model.fit(x, y)"),
+        (EITHER, "if x.shape[0]:\n    model.compile('adam', 'mse')\n    model.fit(x, y)", ""),
+        (
+            BOTH + "\n    model.compile('adam', 'mse')\nif is_new:\n    model.compile('sgd', 'mse')",
+            "",
+            "model.fit(x, y)",
+        ),
+    ],
+)
+def test_one_that_is_surely_compiled_again_is_left(loaded: str, compiled: str, trained: str) -> None:
+    text = plan_of(RESUMED.format(loaded=loaded, compiled=compiled, trained=trained)).text
+    assert "load_distributed" not in text

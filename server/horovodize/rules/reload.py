@@ -10,7 +10,8 @@ Before         model = tf.keras.models.load_model("model.h5")
                model.fit(x, y)
 After          model = load_distributed("model.h5")
                model.fit(x, y)
-Leaves alone   Models that only predict or evaluate, and models that are compiled again (K1).
+Leaves alone   Models that only predict or evaluate, and models that are surely compiled again (K1): `if not model.compiled:`
+               may leave that out.
 Asks           A model that this program does not save in the same file: its rate is the one it was saved with, and is scaled
                here; where a distributed run saved it, it is scaled already. Where it can't be seen which file is loaded,
                and this program saves models, the rate stays as it was saved.
@@ -27,6 +28,7 @@ from horovodize.rules.decisions import Wrapped
 from horovodize.rules.draft import KERAS, Draft
 from horovodize.rules.rule import Rule
 from horovodize.source import Edit, Span
+from horovodize.summary.site_kinds import Fit
 from horovodize.summary.syntax import argument
 from horovodize.world.versions import before
 
@@ -43,21 +45,34 @@ def apply(draft: Draft) -> None:
         for call in draft.values.calls(fit.model):
             if (
                 draft.names.of(call.func) in _LOADERS
-                and not _compiled_again(draft, fit.model, call)
+                and not _compiled_again(draft, fit, call)
                 and draft.decide(call, Wrapped("K8"))
             ):
                 _load_distributed(draft, call, strong.model_factor(draft, fit.model))
 
 
-def _compiled_again(draft: Draft, model: ast.expr, load: ast.Call) -> bool:
-    text = ast.unparse(model)
+def _compiled_again(draft: Draft, fit: Fit, load: ast.Call) -> bool:
+    """Whether a model is surely compiled between where it is loaded and where it is trained, or comes without an optimizer."""
+    text = ast.unparse(fit.model)
     compile_argument = argument(load, "compile", 2)
     if isinstance(compile_argument, ast.Constant) and compile_argument.value is False:
         return True
     return any(
-        ast.unparse(c.model) == text and c.call.lineno > load.lineno and load in draft.values.calls(c.model)
+        ast.unparse(c.model) == text
+        and c.call.lineno > load.lineno
+        and load in draft.values.calls(c.model)
+        and not _may_be_left_out(draft, c.call, (load, fit.call))
         for c in draft.sites.compiles
     )
+
+
+def _may_be_left_out(draft: Draft, compiled: ast.Call, beside: tuple[ast.Call, ...]) -> bool:
+    """Whether a decision that isn't around other places, too, may leave a compile out: `if model.optimizer is None:`."""
+    tests = [
+        {(ast.unparse(decision.test), arm) for decision, arm in draft.syntax.conditions(place)}
+        for place in (compiled, *beside)
+    ]
+    return not set().union(*tests[1:]).issuperset(tests[0])
 
 
 def _load_distributed(draft: Draft, call: ast.Call, grown: str) -> None:
