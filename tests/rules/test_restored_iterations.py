@@ -74,6 +74,17 @@ def test_a_count_that_nothing_goes_by_or_that_begins_again_is_left(changed: dict
     assert not said
 
 
+@pytest.mark.parametrize(
+    "reset",
+    ["    step.assign(0)\n", "    if step == 500:\n        step.assign(0)\n", "    step.assign_sub(step)\n"],
+)
+def test_a_count_that_begins_again_is_no_number_of_all_steps(reset: str) -> None:
+    source = PROGRAM.format(rate=SCHEDULE, beside=", step=step", restore="ck.restore('ck/ck-1')")
+    made = plan_of(source + reset)
+    assert "iterations.assign" not in made.text
+    assert any(SAID in note.message for note in made.notes)
+
+
 def test_gradients_that_are_gathered_count_fewer_steps() -> None:
     """The count beside is of batches, which isn't what the optimizer counts."""
     source = PROGRAM.format(rate=SCHEDULE, beside=", step=step", restore="ck.restore('ck/ck-1')")

@@ -162,8 +162,9 @@ def _scheduled(draft: Draft) -> Iterator[tuple[ast.expr, ast.Call]]:
 
 
 def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
-    """Whether a count goes on by size() with each step of an optimizer."""
-    if len(counter.advances) > 1 or len(sites) > 1:
+    """Whether a count goes on by size() with each step of an optimizer, and is never anything else: one that begins again in
+    each epoch, `offset.assign(0)`, is no number of all steps."""
+    if len(counter.advances) > 1 or len(sites) > 1 or _is_set_otherwise(draft, counter):
         return False
     places = (*counter.advances, *sites)
     tests = [
@@ -177,6 +178,17 @@ def _counts(draft: Draft, counter: Counter, sites: list[ast.Call]) -> bool:
     ]
     return (
         tests[0] == tests[1] and draft.was(places[0], Strided) and with_each_step.is_by_step(draft, places[0])
+    )
+
+
+def _is_set_otherwise(draft: Draft, counter: Counter) -> bool:
+    """Whether something gives a variable another number than the next one."""
+    sets = draft.sites.method_calls("assign", "assign_sub", "assign_add")
+    return any(
+        call not in counter.advances
+        and isinstance(call.func, ast.Attribute)
+        and counter.made in draft.values.calls(call.func.value)
+        for call in sets
     )
 
 
