@@ -924,3 +924,41 @@ def test_a_part_of_the_way_back_in_each_round_of_steps_is_asked_about(mixed: str
     plan = plan_of(TAPE + "import numpy as np\n" + REPTILE.format(mixed=mixed))
     assert f"model.set_weights([{mixed} for" in plan.text
     assert any("goes a part of the way" in str(c.doubt) for c in plan.to_confirm)
+
+
+NAMED = """\
+import tensorflow.compat.v1 as tf
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.get_variable("w", [4, 1])
+b = tf.Variable(tf.zeros([1]))
+seen = tf.get_variable("seen", [], trainable=False)
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b))
+step = tf.train.AdamOptimizer(0.1).minimize(loss)
+params = {{"w": w, "b": b}}
+ema = tf.train.ExponentialMovingAverage(0.99)
+with tf.control_dependencies([step]):
+    train = ema.apply({averaged})
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(500):
+        sess.run(train, {{x: draw()}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("averaged", "raised"),
+    [
+        ("[w, b]", True),
+        ("(w,)", True),
+        ("[b]", True),
+        ("list(params.values())", True),
+        ("params.values()", True),
+        # near misses: how the loss goes; what no step trains
+        ("[loss]", False),
+        ("[seen]", False),
+        ("[tf.reduce_sum(w)]", False),
+    ],
+)
+def test_averages_of_variables_by_their_names(averaged: str, raised: bool) -> None:
+    text = plan_of(NAMED.format(averaged=averaged)).text
+    assert ("ExponentialMovingAverage(0.99 ** hvd.size())" in text) is raised

@@ -74,6 +74,7 @@ _AVERAGES = (
     "tensorflow.compat.v1.train.ExponentialMovingAverage",
 )
 _EVERY = "the averages become the weights after this many steps of one rank: divide it by the number of ranks where it is set"
+_VARIABLES = ("Variable", "get_variable", "add_weight")
 _DEFAULT = 0.99  # of Keras' `ema_momentum` and the add-ons' `average_decay`
 
 
@@ -151,6 +152,31 @@ def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
         if given is None or any(
             isinstance(n, (ast.Name, ast.Attribute)) and draft.names.last(n) in WEIGHTS for n in parts
         ):
+            return True
+        if _holds_variables(draft, given):
+            return True
+    return False
+
+
+def _holds_variables(draft: Draft, listed: ast.AST, depth: int = 4) -> bool:
+    """Whether a list has variables that are trained: `[weights, bias]`, `list(parameters.values())`."""
+    for node in [o.node for o in draft.values.origins(listed) if not o.path] if depth else ():
+        parts: list[ast.expr] = []
+        if isinstance(node, (ast.List, ast.Tuple)):
+            parts = node.elts
+        elif isinstance(node, ast.Dict):
+            parts = node.values
+        elif isinstance(node, ast.Call) and draft.names.last(node.func) == "list":
+            parts = node.args
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "values"
+        ):
+            parts = [node.func.value]
+        elif isinstance(node, ast.Call) and draft.names.last(node.func) in _VARIABLES:
+            trained = argument(node, "trainable")
+            if not isinstance(trained, ast.Constant) or trained.value:
+                return True
+        if any(_holds_variables(draft, part, depth - 1) for part in parts):
             return True
     return False
 
