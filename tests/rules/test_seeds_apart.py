@@ -615,3 +615,42 @@ def test_seeds_that_measure_the_same_each_time_stay() -> None:
         assert not any("with this seed" in c.doubt for c in plan.changes)
     trained = plan_of(MEASURED.format(rows=drawn, noise="np.random.RandomState(7).randn(16, 4)"))
     assert any("same noise" in c.doubt for c in trained.changes) or "RandomState(7 + hvd" in trained.text
+
+
+BESIDE = """\
+import numpy as np
+import tensorflow as tf
+rs = np.random.RandomState(0)
+x = np.ones((512, 4)); y = np.ones((512, 1))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+opt = tf.keras.optimizers.SGD(0.1)
+pool = iter(tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(64))
+noise = iter(np.linspace(0.5, 0.0, 96))
+def batch(x, y):
+    idx = rs.randint(0, len(x), 16)
+    return x[idx], y[idx]
+for step in range(96):
+    {rows}
+    sigma = {sigma}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(a + tf.random.normal((16, 4), stddev=sigma)) - b) ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked"),
+    [
+        ("idx = rs.choice(512, 16); a, b = x[idx], y[idx]", True),
+        ("idx = rs.choice(512, 16); a, b = tf.gather(x, idx), tf.gather(y, idx)", True),
+        ("idx = rs.choice(512, 16); a, b = np.take(x, idx, 0), np.take(y, idx, 0)", True),
+        ("a, b = batch(x, y)", True),
+        # near misses: some rows of a batch that is the rank's own; a seed of the rank's own
+        ("p, q = next(pool); idx = rs.choice(64, 16); a, b = tf.gather(p, idx), tf.gather(q, idx)", False),
+        ("idx = np.random.choice(512, 16); a, b = x[idx], y[idx]", False),
+    ],
+)
+def test_rows_that_a_seed_draws_beside_a_number_that_is_dealt(rows: str, asked: bool) -> None:
+    plan = plan_of(BESIDE.format(rows=rows, sigma="next(noise)"))
+    same = "with this seed every rank draws the same batches"
+    assert any(same in c.doubt for c in plan.changes if c.rule == "D3") is asked

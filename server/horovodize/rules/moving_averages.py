@@ -158,7 +158,7 @@ def _is_of_weights(draft: Draft, made: ast.Call) -> bool:
     return False
 
 
-def _holds_variables(draft: Draft, listed: ast.AST, depth: int = 4) -> bool:
+def _holds_variables(draft: Draft, listed: ast.expr, depth: int = 4) -> bool:
     """Whether a list has variables that are trained: `[weights, bias]`, `list(parameters.values())`."""
     for node in [o.node for o in draft.values.origins(listed) if not o.path] if depth else ():
         parts: list[ast.expr] = []

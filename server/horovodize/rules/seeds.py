@@ -144,6 +144,9 @@ def _report(draft: Draft, driver: Driver) -> None:
             if _seeds(draft, driver, call, [c for c in drawing if c not in choosing]):
                 _ask(draft, driver, call, decides=True)
         elif _seeds(draft, driver, call, drawing):
+            if dealt and _seeds(draft, driver, call, _selecting(draft, driver, drawing, dealt)):
+                _ask(draft, driver, call)  # what is dealt are no rows, but a number that goes down, say
+                continue
             if dealt:
                 if not draft.was(call, Apart):
                     draft.note("D3", call, _BESIDE)
@@ -152,6 +155,26 @@ def _report(draft: Draft, driver: Driver) -> None:
                 continue
             by_it = [c for c in drawing if _seeds(draft, driver, call, [c])]
             _ask(draft, driver, call, seeds_apart.decides(draft, driver.loop, by_it))
+
+
+def _selecting(
+    draft: Draft, driver: Driver, drawing: list[ast.Call], dealt: list[ast.Call]
+) -> list[ast.Call]:
+    """The draws by which steps select their rows from what isn't dealt out itself: `x[order[i : i + 32]]` beside
+    `keep = next(schedule)`."""
+    taken = [part for n in feeding(draft).trained_on(driver) if (part := _taken(draft, n)) is not None]
+    given = [by for rows, by in taken if set(dealt).isdisjoint(draft.values.depends([rows], _FAR))]
+    made_of = set(draft.values.depends(given, _FAR)) if given else set()
+    return [call for call in drawing if call in made_of]
+
+
+def _taken(draft: Draft, n: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """(rows, by what some of them are selected) of `x[order]`, `tf.gather(x, order)`, `np.take(x, order, axis=0)`"""
+    if isinstance(n, ast.Subscript):
+        return n.value, n.slice
+    if isinstance(n, ast.Call) and draft.names.last(n.func) in ("gather", "take") and len(n.args) > 1:
+        return n.args[0], n.args[1]
+    return None
 
 
 def _ask(draft: Draft, driver: Driver, call: ast.Call, decides: bool = False) -> None:
