@@ -167,9 +167,13 @@ def _scaling(alone: Sequence[dict[str, Any]], its: dict[str, Any], how: _How) ->
     times = _ratio(first, alone[0]["first_rate"])
     if not _starts(first, rates, wanted, size):
         rows = f"each step trains on {size} times the rows" if kind == "weak" else "the steps are the same"
-        how = f"as alone, not at {wanted:.3g} times that" if abs(times - 1) < 1e-3 else ""
-        how = how or f"{times:.3g} times that alone, not {wanted:.3g}"
-        return Scaling(kind, f"the rate starts at {first:.4g}, {how}: {rows}")
+        as_alone = abs(times - 1) < RATE
+        compared = (
+            f"as alone, not at {wanted:.3g} times that"
+            if as_alone
+            else f"{times:.3g} times that alone, not {wanted:.3g}"
+        )
+        return Scaling(kind, f"the rate starts at {first:.4g}, {compared}: {rows}")
     # As many steps as alone, of N times the rows: the rest of them has nothing to be compared with.
     stretch = size if stopped and kind == "weak" else 1
     trace = [point["rate"] for point in its["trace"]]
