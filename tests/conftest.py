@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from horovodize.rules import decisions
+from horovodize.rules.drafting import decisions
 
 # Two rules that decide different things of one expression are a fault; users are asked instead.
 decisions.raising = True

@@ -7,7 +7,8 @@ import pytest
 from horovodize.distribute import distribute
 from horovodize.options import Options
 from horovodize.plan import Plan, Refusal
-from horovodize.rules import dealing_calls, patterns
+from horovodize.rules import patterns
+from horovodize.rules.loops import dealing_calls
 from horovodize.source import Document
 from horovodize.summary import summarize
 

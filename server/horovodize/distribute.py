@@ -21,10 +21,10 @@ from horovodize.restrictions import RESTRICTIONS, Findings, examine
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.reviewing import is_asked
-from horovodize.rules import how_scaled
-from horovodize.rules.draft import Draft
-from horovodize.rules.head import names as horovod_names
+from horovodize.rules.beginning.head import names as horovod_names
+from horovodize.rules.drafting.draft import Draft
 from horovodize.rules.patterns import rules_for
+from horovodize.rules.scaling import how_scaled
 from horovodize.source import Document, EditConflict, Span, Untouchable
 from horovodize.summary import LoopKind, ModuleSummary, summarize
 from horovodize.taking_apart import TakenApart, take_apart

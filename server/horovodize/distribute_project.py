@@ -18,11 +18,11 @@ from horovodize import distribute as single
 from horovodize import restrictions
 from horovodize.options import Options
 from horovodize.plan import Plan, Reason, Refusal, Unchanged
+from horovodize.python.interface import Interface
 from horovodize.restrictions.violation import Violation
 from horovodize.source import Document, Edit, Span
 from horovodize.source.project import ProjectDocument
 from horovodize.summary import ModuleSummary, summarize
-from horovodize.summary.interface import Interface
 from horovodize.summary.project import InterfaceOf, Loader, Project, ProjectSummary, read_project
 
 _DISTRIBUTED_ALREADY = "HVD202"

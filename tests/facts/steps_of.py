@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from horovodize.facts import facts_of
-from horovodize.facts.steps import Step
+from horovodize.facts.feeds.steps import Step
 from horovodize.source import Document
 from horovodize.summary import summarize
 

@@ -6,10 +6,10 @@ import ast
 
 import pytest
 
-from horovodize.facts import command_line
+from horovodize.facts.differences import command_line
+from horovodize.python.module import Module
 from horovodize.source import Document
 from horovodize.summary import summarize
-from horovodize.summary.module import Module
 
 HEAD = """\
 import argparse

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from horovodize.facts.exclusive import Exclusive
+from horovodize.facts.differences.exclusive import Exclusive
 from horovodize.source import Document
 from horovodize.summary import summarize
 

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from horovodize.facts.hooks import Hooks
+from horovodize.facts.counting.hooks import Hooks
+from horovodize.python.module import Module
 from horovodize.source import Document
-from horovodize.summary.module import Module
 
 HEAD = "import tensorflow as tf\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.facts.over_rows import Over
+from horovodize.facts.feeds.over_rows import Over
 
 from .steps_of import TAPE, step_of
 

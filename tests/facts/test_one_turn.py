@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from horovodize.facts.steps import Feed
+from horovodize.facts.feeds.steps import Feed
 
 from .steps_of import SESSION, TAPE, step_of
 

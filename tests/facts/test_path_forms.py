@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from horovodize.facts import facts_of
-from horovodize.facts.path_forms import PathForms
+from horovodize.facts.files.path_forms import PathForms
 from horovodize.source import Document
 from horovodize.summary import summarize
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from horovodize.facts.answers import Uniform
+from horovodize.facts.differences.answers import Uniform
 from horovodize.facts.facts import facts_of
 from horovodize.source import Document
 from horovodize.summary import summarize

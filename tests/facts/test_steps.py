@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from horovodize.facts.steps import Feed
+from horovodize.facts.feeds.steps import Feed
 
 from .steps_of import KERAS, SESSION, TAPE, own_step_of, step_of
 

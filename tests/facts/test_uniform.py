@@ -10,9 +10,9 @@ import textwrap
 import pytest
 
 from horovodize.facts import facts_of
-from horovodize.facts.answers import Answer, Uniform, Unknown, Varies
-from horovodize.facts.sources import Source
-from horovodize.facts.uniform import Uniformity
+from horovodize.facts.differences.answers import Answer, Uniform, Unknown, Varies
+from horovodize.facts.differences.sources import Source
+from horovodize.facts.differences.uniform import Uniformity
 from horovodize.source import Document
 from horovodize.summary import summarize
 

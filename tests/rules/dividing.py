@@ -9,10 +9,11 @@ from typing import Any
 
 from horovodize.options import Options
 from horovodize.plan import Plan
-from horovodize.rules import arrays, data, seeds, steps
-from horovodize.rules.draft import Draft
-from horovodize.rules.helpers import HELPERS
-from horovodize.rules.rule import Rule
+from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.drafting.helpers import HELPERS
+from horovodize.rules.drafting.rule import Rule
+from horovodize.rules.loops import steps
+from horovodize.rules.rows import arrays, data, seeds
 from horovodize.source import Document
 from horovodize.summary import summarize
 

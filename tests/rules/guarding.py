@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from horovodize.options import Options
 from horovodize.plan import Plan
-from horovodize.rules.draft import Draft
-from horovodize.rules.rule import Rule
+from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.drafting.rule import Rule
 from horovodize.source import Document
 from horovodize.summary import summarize
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from .loops.test_record_counts import program
 from .pairs import plan_of
-from .test_record_counts import program
 
 KIND = "from collections import Counter"
 ADDS = "counts.update(step=1)\ntrain(x)"

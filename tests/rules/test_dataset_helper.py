@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from horovodize.rules.helpers import HELPERS
-from horovodize.rules.short_shares import OF_ROUNDS, share_of
+from horovodize.rules.drafting.helpers import HELPERS
+from horovodize.rules.rows.short_shares import OF_ROUNDS, share_of
 
 _PROGRAM = """
 import json

@@ -8,7 +8,7 @@ import pytest
 
 from horovodize.options import Options
 from horovodize.plan import Plan
-from horovodize.rules.draft import HVD, Draft
+from horovodize.rules.drafting.draft import HVD, Draft
 from horovodize.source import Document
 from horovodize.summary import summarize
 

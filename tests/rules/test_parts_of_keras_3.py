@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .test_keras_3 import plan
+from .beginning.test_keras_3 import plan
 
 DATA = (
     "import keras\nimport tensorflow as tf\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import textwrap
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, Function
 from horovodize.source import Document
 from horovodize.summary import ModuleSummary, summarize
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Function
 
 
 def module(source: str) -> Module:

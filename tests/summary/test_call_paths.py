@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
+from horovodize.python.module import Module
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.express_in_caller import is_plain, lift
-from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
 
 from .reading import function, looked_at, module

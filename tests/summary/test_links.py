@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
+from horovodize.python.module import Module
 from horovodize.source import Document
-from horovodize.summary.module import Module
 from horovodize.summary.project import summarize_project
 
 OPTIM = "import tensorflow as tf\nopt = tf.keras.optimizers.Adam(0.5)\n_hidden = opt\n\n\ndef make():\n    return opt\n"

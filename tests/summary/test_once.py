@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from horovodize.summary.once import once
+from horovodize.python.once import once
 
 
 class Asked:

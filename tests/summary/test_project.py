@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from horovodize.python.interface import imported_paths
 from horovodize.source import Document
-from horovodize.summary.interface import imported_paths
 from horovodize.summary.project import Project, read_project, summarize_project
 
 NET = "import tensorflow as tf\n\n\nclass Net(tf.keras.Model):\n    pass\n"

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from horovodize.summary.reachable import prune
+from horovodize.python.reachable import prune
 
 MODULE = """\
 import tensorflow as tf

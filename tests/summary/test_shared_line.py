@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from horovodize.summary.shared_line import shared_line
+from horovodize.python.shared_line import shared_line
 
 from .reading import module
 

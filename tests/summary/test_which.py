@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.module import Module
 from horovodize.source import Document
-from horovodize.summary.module import Module
 
 ASKED: list[str] = []
 

@@ -10,7 +10,7 @@ from horovodize.source import Span
 
 if TYPE_CHECKING:
     from horovodize.explaining.view import View
-    from horovodize.facts.collectives import Collective
+    from horovodize.facts.horovod.collectives import Collective
     from horovodize.interleaving import Exploration
 
 _EXCHANGED = {

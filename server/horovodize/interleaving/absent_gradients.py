@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.interleaving.asked import is_none
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
 
 _GRADIENTS = ("gradient", "gradients", "compute_gradients", "get_gradients")
 _BEHIND = 80  # nodes

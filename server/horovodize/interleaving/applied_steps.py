@@ -10,7 +10,7 @@ import ast
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import WRAPPERS
+from horovodize.facts.horovod.horovod_use import WRAPPERS
 from horovodize.interleaving.waits import Waits
 from horovodize.summary.site_kinds import Update
 

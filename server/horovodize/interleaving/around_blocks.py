@@ -16,8 +16,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, Function
 
 _MAKERS = ("contextlib.contextmanager", "contextlib.asynccontextmanager")
 ENTERS = ("__enter__", "__aenter__")

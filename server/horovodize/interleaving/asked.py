@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from horovodize.facts.answers import Varies
+from horovodize.facts.differences.answers import Varies
+from horovodize.facts.differences.sources import WHETHER_THERE, Source
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import WHETHER_THERE, Source
-from horovodize.summary.syntax import argument
+from horovodize.python.syntax import argument
 
 _ASKING = ("predict", "predict_on_batch", "evaluate", "test_on_batch")
 _ORDERS = (".permutation", ".shuffle", ".sample", ".choices", ".choice")

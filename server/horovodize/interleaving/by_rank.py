@@ -9,15 +9,15 @@ import posixpath
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from horovodize.facts.answers import Uniform
+from horovodize.facts.differences.answers import Uniform
 from horovodize.facts.facts import Facts
-from horovodize.facts.rank_tests import RankTests
+from horovodize.facts.horovod.rank_tests import RankTests
 from horovodize.interleaving.compared import COMPARISONS
 from horovodize.interleaving.left_over import is_left_over
 from horovodize.interleaving.settings import Settings
-from horovodize.summary.binding import Binding
-from horovodize.summary.names import Names
-from horovodize.summary.syntax import position
+from horovodize.python.binding import Binding
+from horovodize.python.names import Names
+from horovodize.python.syntax import position
 
 _DEPTH = 12
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

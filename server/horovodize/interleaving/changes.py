@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import WRAPPERS, rates_of
-from horovodize.facts.optimizers import Arrival
-from horovodize.facts.sources import AGREEING
+from horovodize.facts.horovod.horovod_use import WRAPPERS, rates_of
+from horovodize.facts.rates.optimizers import Arrival
 from horovodize.interleaving.session_changes import SessionChanges
 from horovodize.interleaving.torch_changes import TorchChanges
-from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import argument, has_unpacking
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import argument, has_unpacking
 
 _VARIABLES = ("trainable_variables", "trainable_weights")
 _ALL_VARIABLES = ("variables", "weights")

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from horovodize.interleaving.actions import Deed
-from horovodize.summary.names import Names
-from horovodize.summary.syntax import argument
+from horovodize.python.names import Names
+from horovodize.python.syntax import argument
 
 Word: TypeAlias = ast.expr | str | None  # None: one that isn't seen
 _RUNNING = (

@@ -6,8 +6,8 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 
-from horovodize.summary.binding import Binding
-from horovodize.summary.scopes import Scopes
+from horovodize.python.binding import Binding
+from horovodize.python.scopes import Scopes
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.facts.facts import Facts
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
 
 _ARITHMETIC = (
     ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Name, ast.Attribute, ast.Constant,

@@ -11,8 +11,8 @@ import ast
 import re
 
 from horovodize.facts.facts import Facts
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument, arguments
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument, arguments
 
 _EXECUTING = ("execute", "executemany", "executescript")
 _CHANGES = re.compile(

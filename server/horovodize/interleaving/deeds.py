@@ -11,10 +11,10 @@ from horovodize.facts.facts import Facts
 from horovodize.interleaving.actions import Deed, Touch
 from horovodize.interleaving.commands import of_command
 from horovodize.interleaving.databases import changed_database
-from horovodize.summary.buffers import is_buffer
-from horovodize.summary.opening import Opening
+from horovodize.python.buffers import is_buffer
+from horovodize.python.opening import Opening
+from horovodize.python.syntax import argument, has_unpacking
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument, has_unpacking
 
 _V1 = "tensorflow.compat.v1."
 

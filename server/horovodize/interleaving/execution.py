@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from horovodize.facts.chosen_by_rank import makers
+from horovodize.facts.horovod.chosen_by_rank import makers
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
@@ -33,8 +33,8 @@ from horovodize.interleaving.compared import ComparedNumbers
 from horovodize.interleaving.deciding import begins_horovod, is_set_apart, taken_by
 from horovodize.interleaving.numbered_loops import bounds, rank_counts
 from horovodize.interleaving.own_answers import OwnAnswers, Taken
-from horovodize.summary.activation import Activation
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.python.activation import Activation
+from horovodize.python.syntax import FUNCTIONS
 
 Key: TypeAlias = tuple[object, ...]
 _LONG = 400  # steps after which a run is cut: what comes later isn't compared

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.answers import Varies
+from horovodize.facts.differences.answers import Varies
+from horovodize.facts.differences.sources import ENDS_OF_ALL, Source
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import ENDS_OF_ALL, Source
 from horovodize.interleaving.actions import Block, Called, Deed, Risk, Together, everything
 from horovodize.interleaving.deeds import Deeds
 from horovodize.interleaving.own_answers import OwnAnswers
-from horovodize.summary.names import Names
+from horovodize.python.names import Names
 
 _ANY = frozenset({"Exception", "BaseException"})
 _ENDS_OF_ROWS = frozenset({"OutOfRangeError", "StopIteration"})

@@ -9,7 +9,7 @@ import ast
 
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.graph_seeds import seeds_alike
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.python.syntax import FUNCTIONS
 
 _BUILT = ("Sequential", "Model", "clone_model")
 _GIVING = ("get_weights", "weights", "variables", "trainable_variables", "trainable_weights")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from horovodize.facts.facts import Facts
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument
 
 Handed: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _MEASURING = ("timeit.timeit", "timeit.repeat")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from horovodize.facts.facts import Facts
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.python.syntax import FUNCTIONS
 
 _BEHIND = 400
 

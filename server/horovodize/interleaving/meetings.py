@@ -6,7 +6,7 @@ import ast
 
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.facts.facts import Facts
-from horovodize.summary.syntax import argument
+from horovodize.python.syntax import argument
 
 _DEPTH = 10  # process sets that one is made of
 

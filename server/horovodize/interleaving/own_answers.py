@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 
-from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.differences.answers import Unknown, Varies
+from horovodize.facts.differences.sources import AGREEING, Source
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import AGREEING, Source
 from horovodize.interleaving.absent_gradients import asks_for_gradient
 from horovodize.interleaving.asked import (
     all_given,
@@ -29,8 +29,8 @@ from horovodize.interleaving.counted import made_of_numbers, number_choices
 from horovodize.interleaving.handed_shares import is_handed_elsewhere
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.interleaving.rows_alike import RowsAlike
+from horovodize.python.syntax import argument
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument
 
 _OWN = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME, Source.SIGNAL)
 _RANKS = ("rank", "local_rank", "cross_rank")

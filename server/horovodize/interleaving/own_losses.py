@@ -8,10 +8,10 @@ import ast
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
-from horovodize.facts.sources import AGREEING
-from horovodize.summary.syntax import argument
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
+from horovodize.python.syntax import argument
 
 _BEHIND = 1500  # nodes that are looked at behind a value
 _SEVERAL = (ast.List, ast.Tuple, ast.Dict)  # of which one part may be a counter

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import AGREEING
 from horovodize.interleaving.changes import Changes
 from horovodize.interleaving.fresh_weights import FreshWeights
 from horovodize.interleaving.own_answers import OwnAnswers

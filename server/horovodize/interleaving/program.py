@@ -6,11 +6,11 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
-from horovodize.facts.callback_items import CallbackItem
-from horovodize.facts.collectives import Collective, process_set
-from horovodize.facts.exits import ends_program, ends_well
+from horovodize.facts.counting.callback_items import CallbackItem
+from horovodize.facts.differences.exits import ends_program, ends_well
 from horovodize.facts.facts import Facts
-from horovodize.facts.fed_rates import FedRates
+from horovodize.facts.horovod.collectives import Collective, process_set
+from horovodize.facts.rates.fed_rates import FedRates
 from horovodize.interleaving.actions import (
     Action,
     Attempt,
@@ -48,8 +48,8 @@ from horovodize.interleaving.stopping import raises_well, stops, stops_by_name
 from horovodize.interleaving.unsent import Unsent
 from horovodize.interleaving.waits import Waits
 from horovodize.interleaving.wrappers import wrapper_of
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, Function, is_main_guard, position
 from horovodize.source.nodes import children
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, is_main_guard, position
 
 _DEPTH = 10  # calls down
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.answers import Varies
+from horovodize.facts.differences.answers import Varies
+from horovodize.facts.differences.sources import Source
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import Source
-from horovodize.summary.syntax import FUNCTIONS, Function
+from horovodize.python.syntax import FUNCTIONS, Function
 
 _RANKS = ("rank", "local_rank", "cross_rank")
 _DRAWING = (Source.CHANCE, Source.CLOCK, Source.INPUT, Source.ORDER, Source.GAME, Source.SIGNAL)

@@ -11,10 +11,10 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import AGREEING
 from horovodize.interleaving.graph_seeds import seeds_alike
-from horovodize.summary.syntax import argument
+from horovodize.python.syntax import argument
 
 _V1 = "tensorflow.compat.v1."
 _ASSIGNED = ("assign", "assign_add", "assign_sub")

@@ -7,10 +7,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.facts.facts import Facts
-from horovodize.facts.sources import AGREEING
-from horovodize.summary.binding import Binding
-from horovodize.summary.module import Module
+from horovodize.python.binding import Binding
+from horovodize.python.module import Module
 
 _DEPTH = 3  # names that are made of names
 _BEHIND = 60  # nodes that an exchange is looked for behind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.summary.scopes import Scopes
+from horovodize.python.scopes import Scopes
 
 
 def stops(s: ast.Assign) -> bool:

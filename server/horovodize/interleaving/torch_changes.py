@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import WRAPPERS
+from horovodize.facts.horovod.horovod_use import WRAPPERS
 
 # What is called so, and given an optimizer, sets its rate.
 _SCHEDULE = re.compile(r"lr|rate|sched|warm|anneal|decay|plateau|cosine|poly", re.I)

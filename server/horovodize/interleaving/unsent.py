@@ -9,7 +9,7 @@ from functools import cached_property
 
 from horovodize.facts.facts import Facts
 from horovodize.interleaving.changes import Changes, parts
-from horovodize.summary.binding import Binding
+from horovodize.python.binding import Binding
 
 _DEPTH = 6
 _RESTORING = ("restore", "load_weights")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from horovodize.facts.collectives import Collective
 from horovodize.facts.facts import Facts
-from horovodize.facts.horovod_use import TAPES
-from horovodize.summary.syntax import Function
+from horovodize.facts.horovod.collectives import Collective
+from horovodize.facts.horovod.horovod_use import TAPES
+from horovodize.python.syntax import Function
 
 _AT_ONCE = "_object"  # what gives an object where it is called, and is no part of a graph
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch

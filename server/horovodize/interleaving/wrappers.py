@@ -14,8 +14,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Function
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, Function
 
 
 @dataclass(frozen=True, eq=False)

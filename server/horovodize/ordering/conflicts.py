@@ -11,7 +11,7 @@ from functools import cached_property
 from horovodize.facts.facts import Facts
 from horovodize.ordering.model import Does, Op, Race, Run, known
 from horovodize.ordering.reading import Reading, TooMuch
-from horovodize.summary.syntax import position
+from horovodize.python.syntax import position
 
 _MOST = 8  # operations on one variable
 _FOLLOWED = 3000  # nodes behind a place

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function
+from horovodize.python.module import Module
+from horovodize.python.syntax import COMPREHENSIONS, FUNCTIONS, LOOPS, Function
 
 _DEPTH = 8
 _REPEATING = (*LOOPS, *COMPREHENSIONS, ast.Lambda)

@@ -14,9 +14,9 @@ from horovodize.ordering.places import Places
 from horovodize.ordering.state import State
 from horovodize.ordering.training import Training
 from horovodize.ordering.variables import Variable, Variables
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
+from horovodize.python.syntax import arguments
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import arguments
 
 _MOST = 400  # operations of a run
 _DEEPEST = 80  # expressions in each other

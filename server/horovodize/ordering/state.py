@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.ordering.calls import PYTHON
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument
 
 _CHANGING = frozenset(
     "append extend insert pop popleft appendleft remove clear update add discard setdefault".split()

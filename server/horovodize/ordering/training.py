@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from horovodize.ordering.calls import WITHOUT_GRADIENT
 from horovodize.ordering.variables import ALL_TRAINABLE, Variable, Variables
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument, arguments, has_unpacking, says_none
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, arguments, has_unpacking, says_none
 
 
 @dataclass(frozen=True)

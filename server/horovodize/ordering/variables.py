@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from horovodize.ordering.places import Places
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import COMPREHENSIONS, argument, arguments
+from horovodize.python.module import Module
+from horovodize.python.syntax import COMPREHENSIONS, argument, arguments
 
 _V1 = "tensorflow.compat.v1."
 _MADE = ("tensorflow.Variable", f"{_V1}Variable", f"{_V1}get_variable")

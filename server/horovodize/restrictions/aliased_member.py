@@ -65,12 +65,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.binding import Binding
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.flow import class_references, optimizer_arrivals
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit, Span
-from horovodize.summary.binding import Binding
 
 
 def find(context: Context) -> Iterator[Violation]:

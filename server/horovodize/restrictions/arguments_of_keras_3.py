@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _KERAS = "tensorflow.keras."
 _MODEL, _LAYER, _METRIC = _KERAS + "Model", _KERAS + "layers.Layer", _KERAS + "metrics.Metric"

@@ -111,14 +111,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.shared_line import shared_line
+from horovodize.python.syntax import COMPREHENSIONS, FUNCTIONS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.extract import extract
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.shared_line import shared_line
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS
 
 _HEADERS = (
     ast.If,

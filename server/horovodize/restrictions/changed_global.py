@@ -69,10 +69,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.binding import Binding
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.binding import Binding
 
 
 def find(context: Context) -> Iterator[Violation]:

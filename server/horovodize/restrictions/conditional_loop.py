@@ -88,16 +88,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from horovodize.facts import swallowed
-from horovodize.facts.answers import Varies
-from horovodize.facts.exits import ends_all, exits, tests
-from horovodize.facts.ranges_around import ranges_around
-from horovodize.facts.sources import Source
+from horovodize.facts.counting.ranges_around import ranges_around
+from horovodize.facts.differences import swallowed
+from horovodize.facts.differences.answers import Varies
+from horovodize.facts.differences.exits import ends_all, exits, tests
+from horovodize.facts.differences.sources import Source
+from horovodize.python.syntax import CALLABLES, LOOPS, Loop
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import CALLABLES, LOOPS, Loop
 
 _LEFT_ALONE = "one rank may leave this loop while others go on and wait for it: "
 _OF_ITS_BATCH = "the loss is that of its own batch"

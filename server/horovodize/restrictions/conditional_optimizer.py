@@ -64,7 +64,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.sources import Source
+from horovodize.facts.differences.sources import Source
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.flow import Arrival, optimizer_arrivals
 from horovodize.restrictions.restriction import Restriction

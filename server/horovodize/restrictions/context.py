@@ -9,14 +9,14 @@ from functools import cached_property
 
 from horovodize.facts import facts_of
 from horovodize.options import Options
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, Function, argument, is_main_guard
 from horovodize.restrictions.violation import Related
 from horovodize.source import Document
 from horovodize.summary import LoopKind, ModuleSummary, TrainingLoop
 from horovodize.summary.buried import Buries
 from horovodize.summary.call_paths import Drive, Frame
-from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, Function, argument, is_main_guard
 from horovodize.world.world import World, world_of
 
 DISTRIBUTABLE = frozenset(

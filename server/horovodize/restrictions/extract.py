@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import CALLABLES, COMPREHENSIONS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.violation import Fix
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS
 
 
 def extract(context: Context, expression: ast.expr, wanted: str) -> Fix | None:

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument, may_give
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument, may_give
 
 _MODEL = "tensorflow.keras.Model"
 _CHECKPOINT = "tensorflow.keras.callbacks.ModelCheckpoint"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from horovodize import catalogue
+from horovodize.python.syntax import CALLABLES, argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import CALLABLES, argument
 
 Sink = Literal["compile", "update"]
 Source = Literal[

@@ -108,11 +108,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+from horovodize.python.syntax import Function
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
-from horovodize.summary.syntax import Function
 
 _CONCURRENT = re.compile(
     r"^(Thread|Timer|Process|Pool|ThreadPool|ThreadPoolExecutor|ProcessPoolExecutor|start_new_thread)$"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.syntax import argument, may_give
 from horovodize.restrictions.arguments_of_keras_3 import arguments
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.files_of_keras_3 import files, loaded
 from horovodize.restrictions.methods_of_keras_3 import methods
 from horovodize.restrictions.symbolic_in_keras_3 import symbolic
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import argument, may_give
 
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
 _LEGACY = ("keras.optimizers.legacy.", "tensorflow.keras.optimizers.legacy.")  # reported where they are made

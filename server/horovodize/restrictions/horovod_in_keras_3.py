@@ -7,9 +7,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.horovod.horovod_use import TAPES
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _MODEL, _OPTIMIZER = "tensorflow.keras.Model", "tensorflow.keras.optimizers.Optimizer"
 _LAYER = "tensorflow.keras.layers.Layer"

@@ -107,13 +107,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.import_order import importing_guard, may_matter
+from horovodize.python.syntax import FUNCTIONS, is_main_guard
 from horovodize.restrictions.aliased_member import whole_lines
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.import_order import importing_guard, may_matter
-from horovodize.summary.syntax import FUNCTIONS, is_main_guard
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _READERS = ("tensorflow.examples.", "tensorflow.keras.datasets.")

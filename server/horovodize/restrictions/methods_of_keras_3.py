@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument
 from horovodize.restrictions.arguments_of_keras_3 import is_keras_own
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _MODEL, _LAYER = "tensorflow.keras.Model", "tensorflow.keras.layers.Layer"
 _SCALED = "tensorflow.keras.mixed_precision.LossScaleOptimizer"

@@ -58,12 +58,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.tables import in_order
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
-from horovodize.summary.tables import in_order
 
 _PACKAGES = ("tensorflow", "keras", "tf_keras")
 _MODULES = ("tensorflow", "tensorflow.keras", "tensorflow.compat.v1")

@@ -64,12 +64,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import arguments
+from horovodize.python.tables import in_order
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.extract import extract
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import arguments
-from horovodize.summary.tables import in_order
 
 
 def find(context: Context) -> Iterator[Violation]:

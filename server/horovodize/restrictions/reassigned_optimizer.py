@@ -59,12 +59,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import says_none
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.flow import Arrival, optimizer_arrivals
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary.roles import role_of
-from horovodize.summary.syntax import says_none
 
 
 def find(context: Context) -> Iterator[Violation]:

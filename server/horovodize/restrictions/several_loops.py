@@ -146,12 +146,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
-from horovodize.facts.optimizers import Arrival
+from horovodize.facts.rates.optimizers import Arrival
+from horovodize.python.binding import Binding
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.summary import LoopKind
-from horovodize.summary.binding import Binding
 from horovodize.summary.site_kinds import Compile, Fit, Update
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import CALLABLES, argument, arguments, says_none
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
 from horovodize.summary.canned import CANNED, standard_optimizer
 from horovodize.summary.estimators import RUN_CONFIG, TRAIN_AND_EVALUATE, Estimators
-from horovodize.summary.syntax import CALLABLES, argument, arguments, says_none
 
 # Where the parameters stand that say which server a session runs on, and whether it is the chief's.
 _MASTERS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import CALLABLES, arguments
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import CALLABLES, arguments
 
 _WHY = (
     "each rank would try other hyperparameters here, and the models of the ranks would not fit together; search in one "

@@ -4,41 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from horovodize.rules import (
-    arrays,
-    broadcast,
-    data,
-    downloads,
-    elastic,
-    estimator,
-    events,
-    graph_optimizer,
-    head,
-    keras_callbacks,
-    keras_optimizer,
-    learning_rate,
-    minimize,
-    monitored_checkpoint,
-    monitored_hooks,
-    moving_averages,
-    own_statements,
-    reload,
-    resume,
-    root_rank,
-    schedule,
-    scheduler_callback,
-    seeds,
-    session_broadcast,
-    session_config,
-    session_steps,
-    steps,
-    stop_hook,
-    tape,
-    unpin,
-    verbosity,
-    xla,
-)
-from horovodize.rules.rule import Rule
+from horovodize.rules import elastic
+from horovodize.rules.beginning import head, session_config, unpin, xla
+from horovodize.rules.callbacks import keras_callbacks, monitored_checkpoint, monitored_hooks, stop_hook
+from horovodize.rules.counts import events
+from horovodize.rules.drafting import own_statements
+from horovodize.rules.drafting.rule import Rule
+from horovodize.rules.estimators import estimator
+from horovodize.rules.loops import session_steps, steps
+from horovodize.rules.output import downloads, root_rank, verbosity
+from horovodize.rules.rates import learning_rate, schedule, scheduler_callback
+from horovodize.rules.resuming import resume
+from horovodize.rules.rows import arrays, data, seeds
+from horovodize.rules.smoothing import moving_averages
+from horovodize.rules.weights import broadcast, reload, session_broadcast
+from horovodize.rules.wrapping import graph_optimizer, keras_optimizer, minimize, tape
 from horovodize.summary.lattice import LoopKind
 
 # What every pattern needs, before and after its own rules. The head comes last: it imports what the others used.

@@ -12,9 +12,9 @@ import ast
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
-from horovodize.summary.values import ITEM
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument
+from horovodize.python.values import ITEM
 
 _FETCHED = 400  # nodes that are looked at behind what a session is to fetch
 

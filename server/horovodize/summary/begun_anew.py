@@ -9,11 +9,11 @@ import ast
 from collections.abc import Collection, Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, Loop, Syntax, argument
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
-from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, Loop, Syntax, argument
 
 
 def begun_anew(syntax: Syntax, way: tuple[Frame, ...], made: Collection[ast.AST]) -> frozenset[Loop]:

@@ -7,10 +7,10 @@ import ast
 from collections.abc import Collection
 from functools import cached_property
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import arguments
 from horovodize.source.nodes import walk
 from horovodize.summary.effects import Effects
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import arguments
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ENDING = ("exit", "quit", "_exit")

@@ -6,8 +6,8 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize.python.syntax import says_none
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import says_none
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Driver, Feeding

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+from horovodize.python.evaluation import acts, before, stays
+from horovodize.python.module import Module
+from horovodize.python.shared_line import goes_on, shared_line
+from horovodize.python.syntax import CALLABLES, COMPREHENSIONS, position
 from horovodize.summary.call_paths import Drive, Frame
-from horovodize.summary.evaluation import acts, before, stays
 from horovodize.summary.lattice import LoopKind
-from horovodize.summary.module import Module
-from horovodize.summary.shared_line import goes_on, shared_line
 from horovodize.summary.summary import ModuleSummary
-from horovodize.summary.syntax import CALLABLES, COMPREHENSIONS, position
 
 _GOES_THROUGH = {"list", "tuple", "set", "frozenset", "sum", "max", "min", "sorted", "dict"}
 _MAKES_ONLY = {"list", "tuple", "set", "frozenset"}

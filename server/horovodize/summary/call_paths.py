@@ -6,16 +6,16 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.python.activations import Activations
+from horovodize.python.flags import Level, is_left_out
+from horovodize.python.left_out import is_left_out_there
+from horovodize.python.methods_by_name import runs_another
+from horovodize.python.module import Module
+from horovodize.python.once import once
+from horovodize.python.syntax import FUNCTIONS, Function, Loop, argument
 from horovodize.source.nodes import walk
-from horovodize.summary.activations import Activations
-from horovodize.summary.flags import Level, is_left_out
 from horovodize.summary.handed_fetches import fetches_no_training
-from horovodize.summary.left_out import is_left_out_there
-from horovodize.summary.methods_by_name import runs_another
-from horovodize.summary.module import Module
-from horovodize.summary.once import once
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, Function, Loop, argument
 
 _TRACERS = (
     "tensorflow.function",

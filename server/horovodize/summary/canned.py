@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument
 
 _DEEP = ("optimizer",)
 _WIDE_AND_DEEP = ("linear_optimizer", "dnn_optimizer")

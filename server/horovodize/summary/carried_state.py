@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize.python.binding import Binding
+from horovodize.python.module import Module
+from horovodize.python.scopes import item_name
+from horovodize.python.syntax import FUNCTIONS, argument, arguments, position
 from horovodize.source.nodes import walk
-from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Drive
-from horovodize.summary.module import Module
-from horovodize.summary.scopes import item_name
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, argument, arguments, position
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Driver

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.python import fields
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import FUNCTIONS, LOOPS, Function, argument
 from horovodize.source.nodes import walk
-from horovodize.summary import fields
-from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import LOOKED_THROUGH, METHODS, PEEKS
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument
 
 if TYPE_CHECKING:
     from horovodize.summary.pipeline import Pipelines

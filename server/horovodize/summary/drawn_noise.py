@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS
 
 _OF_NUMPY = ("normal", "rand", "randn", "random", "random_sample", "standard_normal", "uniform")
 _OF_TENSORFLOW = ("normal", "truncated_normal", "uniform")

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS
 
 _SHUFFLES = ("shuffle", "shuffle_and_repeat")
 _GENERATED = ("tensorflow.data.Dataset.from_generator", "tensorflow.compat.v1.data.Dataset.from_generator")

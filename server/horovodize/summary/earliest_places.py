@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument, arguments
 from horovodize.source.nodes import walk
-from horovodize.summary.binding import Binding
 from horovodize.summary.dataset_methods import BATCHING, EVEN, ONCE
 from horovodize.summary.destinations import Destinations
 from horovodize.summary.flat_windows import gives_one_of_each
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments
 from horovodize.summary.wrapped_iterables import looked_through
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from collections.abc import Collection
 from functools import cached_property
 
 from horovodize import catalogue
-from horovodize.summary import shell_commands
+from horovodize.python import shell_commands
+from horovodize.python.module import Module
+from horovodize.python.random_generators import makers
+from horovodize.python.syntax import FUNCTIONS, argument
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.drawn_orders import DrawnOrders
-from horovodize.summary.module import Module
 from horovodize.summary.output_calls import OutputCalls
-from horovodize.summary.random_generators import makers
 from horovodize.summary.sites import MODEL, Sites
-from horovodize.summary.syntax import FUNCTIONS, argument
 from horovodize.summary.traced import traced_functions
 
 _ARCHIVES = {"zipfile.ZipFile", "tarfile.open", "tarfile.TarFile", "tarfile.TarFile.open"}

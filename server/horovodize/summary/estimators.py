@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, position
 from horovodize.source.nodes import walk
 from horovodize.summary.canned import CANNED, standard_optimizer
-from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, position
 
 _PREFIX = "tensorflow.estimator."
 BASE = _PREFIX + "Estimator"

@@ -9,11 +9,11 @@ import ast
 import copy
 import itertools
 
+from horovodize.python.binding import Binding
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, Function
 from horovodize.source.nodes import walk
-from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Function
 
 
 def lift(module: Module, expression: ast.expr, way: tuple[Frame, ...], to: int) -> ast.expr | None:

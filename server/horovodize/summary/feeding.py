@@ -7,29 +7,29 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from horovodize.python.augmented import added
+from horovodize.python.comparisons import faced
+from horovodize.python.module import Module
+from horovodize.python.once import once
+from horovodize.python.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
+from horovodize.python.variables import Variables, bound_names
 from horovodize.source.nodes import names_in, walk
-from horovodize.summary.augmented import added
 from horovodize.summary.begun_anew import begun_anew, initialized_anew, models_of
 from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
-from horovodize.summary.comparisons import faced
 from horovodize.summary.dataset_methods import ONCE
 from horovodize.summary.drawn_noise import gives_noise
 from horovodize.summary.gathered_in_turns import applies_what_is_gathered, is_gathered_around
 from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
-from horovodize.summary.module import Module
-from horovodize.summary.once import once
 from horovodize.summary.passed_on import dataset_of, datasets_drawn
 from horovodize.summary.pipeline import Pipelines
 from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
 from horovodize.summary.shown_elements import are_only_shown
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
 from horovodize.summary.taken_from_queues import is_taken
-from horovodize.summary.variables import Variables, bound_names
 from horovodize.summary.wrapped_iterables import looked_through
 
 _UP_TO = (ast.Lt, ast.LtE)

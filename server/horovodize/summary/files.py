@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from horovodize import catalogue
+from horovodize.python.module import Module
+from horovodize.python.paths_of_files import KEPT, Paths, may_be_in, may_be_same
+from horovodize.python.syntax import FUNCTIONS, LOOPS, Function, argument, position
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive, Frame
 from horovodize.summary.effects import Effects
-from horovodize.summary.module import Module
 from horovodize.summary.outputs import Outputs
-from horovodize.summary.paths_of_files import KEPT, Paths, may_be_in, may_be_same
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, Function, argument, position
 
 Family = Literal["model", "file", "folder"]
 _MODEL_WRITERS = {"tensorflow.saved_model.save", "tensorflow.keras.models.save_model"}

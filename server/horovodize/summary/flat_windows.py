@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, argument
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, argument
 
 
 def gives_one_of_each(module: Module, call: ast.Call) -> bool:

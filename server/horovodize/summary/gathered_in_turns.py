@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from horovodize.summary.syntax import Loop
+from horovodize.python.syntax import Loop
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 from functools import cached_property
 
+from horovodize.python.elements import Elements
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, arguments
 from horovodize.summary.accumulators import Accumulators
-from horovodize.summary.elements import Elements
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, arguments
 
 _UNSCALING = "get_unscaled_gradients"  # of a loss scale: gives the gradients that it is given, divided
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, Function, argument
 from horovodize.source.nodes import walk
 from horovodize.summary.listed_operations import put
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Function, argument
 
 RunKind = Literal["train", "initialize", "restore", "other"]
 

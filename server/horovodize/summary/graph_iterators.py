@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument, position
 from horovodize.summary.call_paths import Drive, Frame
-from horovodize.summary.module import Module
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument, position
 
 _EVALUATING = re.compile(r"(^|[^a-z])(test|val|valid|validation|eval|dev)([^a-z]|$)", re.I)
 _MAKING = ("make_one_shot_iterator", "make_initializable_iterator")

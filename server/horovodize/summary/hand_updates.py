@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, Loop, argument
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, Loop, argument
 
 ASSIGNS = ("assign_sub", "assign_add", "assign")
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from horovodize.summary.flags import Level
+from horovodize.python.flags import Level
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS
 from horovodize.summary.graph import Graph
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS
 
 
 def fetches_no_training(module: Module, graph: Graph, levels: Sequence[Level]) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import COMPREHENSIONS
 from horovodize.source.nodes import walk
 from horovodize.summary.effects import Effects, in_place
-from horovodize.summary.syntax import COMPREHENSIONS
 from horovodize.summary.traced import makes_operations
 
 _PATHS = ("os.path.join", "os.path.abspath", "os.path.expanduser", "pathlib.Path")

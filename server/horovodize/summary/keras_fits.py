@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Sequence
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS
 
 _MODEL = "tensorflow.keras.Model"
 _FIT_KEYWORDS = {

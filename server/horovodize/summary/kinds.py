@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 
+from horovodize.python.module import Module
+from horovodize.python.scopes import PUT
+from horovodize.python.syntax import FUNCTIONS, Function, is_main_guard
+from horovodize.python.values import Origin
 from horovodize.source.nodes import walk
-from horovodize.summary.module import Module
 from horovodize.summary.pipeline import Pipelines
-from horovodize.summary.scopes import PUT
-from horovodize.summary.syntax import FUNCTIONS, Function, is_main_guard
-from horovodize.summary.values import Origin
 
 SEQUENCE = "tensorflow.keras.utils.Sequence"
 _TENSORFLOW_OBJECTS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
 from horovodize.summary.sites import MODEL, Sites
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.summary.module import Module
-from horovodize.summary.values import ITEM, Origin
+from horovodize.python.module import Module
+from horovodize.python.values import ITEM, Origin
 
 
 def put(module: Module, e: ast.expr, origin: Origin) -> Iterator[ast.expr]:

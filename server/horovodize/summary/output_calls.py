@@ -10,14 +10,15 @@ from functools import cached_property
 from typing import Literal
 
 from horovodize import catalogue
+from horovodize.python import shell_commands
+from horovodize.python.buffers import goes_to_buffer, is_buffer
+from horovodize.python.module import Module
+from horovodize.python.opening import Opening
+from horovodize.python.syntax import argument
 from horovodize.source.nodes import walk
-from horovodize.summary import shell_commands, unseen_outputs
-from horovodize.summary.buffers import goes_to_buffer, is_buffer
+from horovodize.summary import unseen_outputs
 from horovodize.summary.known_models import KnownModels
-from horovodize.summary.module import Module
-from horovodize.summary.opening import Opening
 from horovodize.summary.sites import Sites
-from horovodize.summary.syntax import argument
 
 Kind = Literal["print", "show", "write"]
 

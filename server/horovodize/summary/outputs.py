@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterable
 from functools import cached_property
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, LOOPS, arguments, is_main_guard, position
 from horovodize.source.nodes import walk
 from horovodize.summary.beside import Beside
 from horovodize.summary.effects import Effects
 from horovodize.summary.hoist_arguments import TakingOut
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, arguments, is_main_guard, position
 from horovodize.summary.traced import makes_operations
 
 _WRITING = {

@@ -7,9 +7,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, LOOPS, is_forever
+from horovodize.python.variables import bound_names
 from horovodize.source.nodes import names_in, walk
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, LOOPS, is_forever
-from horovodize.summary.variables import bound_names
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding

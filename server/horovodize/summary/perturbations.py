@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument, position
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument, position
 
 _BACK = {"assign_add": "assign_sub", "assign_sub": "assign_add"}
 

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from horovodize.python import fields
+from horovodize.python.binding import Binding
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument, arguments, has_unpacking
 from horovodize.source.nodes import walk
-from horovodize.summary import fields
-from horovodize.summary.binding import Binding
 from horovodize.summary.call_paths import MOST_WAYS, Drive
 from horovodize.summary.dataset_methods import (
     APPLIED_EVENLY,
@@ -30,8 +32,6 @@ from horovodize.summary.dataset_methods import (
 )
 from horovodize.summary.destinations import Destinations
 from horovodize.summary.earliest_places import EarliestPlaces
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, arguments, has_unpacking
 from horovodize.summary.wrapped_iterables import looked_through
 
 

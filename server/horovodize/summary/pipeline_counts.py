@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, says_none
 from horovodize.source.nodes import walk
 from horovodize.summary.dataset_methods import (
     COUNTED,
@@ -15,7 +16,6 @@ from horovodize.summary.dataset_methods import (
     REPEATING,
 )
 from horovodize.summary.pipeline import Pipelines, flat
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument, has_unpacking, says_none
 from horovodize.summary.wrapped_iterables import looked_through
 
 # Sources of strings, and what keeps elements as they are.

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from horovodize.python.interface import Interface, may_train
+from horovodize.python.module import Module
+from horovodize.python.reachable import prune
+from horovodize.python.search_path import added
 from horovodize.source import Document
 from horovodize.source.project import ProjectDocument
-from horovodize.summary.interface import Interface, may_train
 from horovodize.summary.lattice import LoopKind
-from horovodize.summary.module import Module
-from horovodize.summary.reachable import prune
-from horovodize.summary.search_path import added
 from horovodize.summary.summary import ModuleSummary, TrainingLoop
 
 # A file by its path ("/" between folders), or None where there is none.

@@ -7,10 +7,10 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from horovodize import catalogue
+from horovodize.python.module import OPTIMIZERS, Module
+from horovodize.python.syntax import argument
 from horovodize.source import Span
-from horovodize.summary.module import OPTIMIZERS, Module
 from horovodize.summary.sites import MODEL, TAPE
-from horovodize.summary.syntax import argument
 
 _ROLES = (
     *((base, "optimizer") for base in OPTIMIZERS),

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from horovodize.python.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import COMPREHENSIONS, FUNCTIONS, Function, argument
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding

@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from horovodize.python.augmented import added, moved_to_end
+from horovodize.python.syntax import FUNCTIONS, Loop, arguments
+from horovodize.python.variables import bound_names, is_number
 from horovodize.source.nodes import names_in, walk
-from horovodize.summary.augmented import added, moved_to_end
 from horovodize.summary.schedules import feeds_rate, is_from_schedule
-from horovodize.summary.syntax import FUNCTIONS, Loop, arguments
-from horovodize.summary.variables import bound_names, is_number
 
 if TYPE_CHECKING:
     from horovodize.summary.feeding import Feeding

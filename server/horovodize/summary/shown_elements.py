@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import FUNCTIONS
 
 _KEEPING = frozenset("append appendleft add extend insert put update setdefault push store assign".split())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from horovodize.summary.syntax import argument
+from horovodize.python.syntax import argument
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, Function, argument
+from horovodize.python.unpacking import named, passed
 from horovodize.summary.gradient_flow import GradientFlow
 from horovodize.summary.hand_updates import ASSIGNS, HandUpdate, HandUpdates
 from horovodize.summary.keras_fits import fits_keras
-from horovodize.summary.module import Module
 from horovodize.summary.perturbations import is_taken_back
 from horovodize.summary.site_kinds import Compile, Fit, Update
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument
 from horovodize.summary.tf1_sites import Tf1Sites
 from horovodize.summary.undone_steps import Undone, UndoneSteps
-from horovodize.summary.unpacking import named, passed
 
 if TYPE_CHECKING:
     from horovodize.summary.estimators import Estimators

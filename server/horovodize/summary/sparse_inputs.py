@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import argument
+from horovodize.python.module import Module
+from horovodize.python.syntax import argument
 
 
 def takes_sparse(module: Module, model: ast.expr) -> bool:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from horovodize import catalogue
+from horovodize.python.module import Module
 from horovodize.source import Document, Problem, Span
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.estimators import TRAIN_AND_EVALUATE
 from horovodize.summary.lattice import LoopKind, join
-from horovodize.summary.module import Module
 from horovodize.summary.roles import RoleAt, find_roles
 from horovodize.summary.sites import Sites
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
+from horovodize.python.syntax import arguments
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import arguments
 
 INPUTS = ("tensorflow.keras.Input", "tensorflow.keras.layers.Input")
 _OF_MODELS = ("input", "inputs", "output", "outputs")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.summary.names import Names
-from horovodize.summary.values import Values
+from horovodize.python.names import Names
+from horovodize.python.values import Values
 
 _QUEUES = ("Queue", "LifoQueue", "PriorityQueue", "SimpleQueue", "JoinableQueue")
 

@@ -6,9 +6,9 @@ import ast
 from abc import ABC, abstractmethod
 from functools import cached_property
 
+from horovodize.python.module import Module, is_optimizer_class
+from horovodize.python.syntax import FUNCTIONS, argument, is_super
 from horovodize.summary.graph import Graph
-from horovodize.summary.module import Module, is_optimizer_class
-from horovodize.summary.syntax import FUNCTIONS, argument, is_super
 
 # Names that TensorFlow 1 does not have.
 _ONLY_V2 = (

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import FUNCTIONS, arguments
 from horovodize.source.nodes import walk
 from horovodize.summary.call_paths import Drive
-from horovodize.summary.module import Module
 from horovodize.summary.sites import MODEL, Sites
-from horovodize.summary.syntax import FUNCTIONS, arguments
 
 _TRACED_METHODS = {
     "call",

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from horovodize.catalogue.weights import OF_MODEL
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import LOOPS
+from horovodize.python.module import Module
+from horovodize.python.syntax import LOOPS
 
 _COPYING = ("identity", "numpy", "value", "read_value", "Variable", "copy", "array")
 _DEPTH = 3

@@ -7,7 +7,7 @@ import ast
 import re
 import sys
 
-from horovodize.summary.module import Module
+from horovodize.python.module import Module
 
 # What these write is listed (`catalogue/effect_tables.py`).
 _LISTED = sys.stdlib_module_names | set(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.module import Module
 from horovodize.summary.dataset_methods import BARS, LOOKED_THROUGH
-from horovodize.summary.module import Module
 
 
 def looked_through(module: Module, call: ast.Call) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import position
+from horovodize.python.unpacking import named
 from horovodize.source import Edit
 from horovodize.summary import ModuleSummary
 from horovodize.summary.lattice import LoopKind
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import position
-from horovodize.summary.unpacking import named
 
 _MOST_KEYS = 10
 _DATA_SETS = "tensorflow.keras.datasets."  # `train, test = mnist.load_data()`: rows and targets

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
+from horovodize.python.module import Module
+from horovodize.python.syntax import COMPREHENSIONS
 from horovodize.source import Document, Edit, Span
 from horovodize.source.lines import LineIndex
 from horovodize.summary import ModuleSummary
 from horovodize.summary.buried import Buried, Form
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import COMPREHENSIONS
 from horovodize.taking_apart import loops
 from horovodize.taking_apart.nodes import (
     Replace,

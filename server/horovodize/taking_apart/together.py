@@ -9,11 +9,11 @@ import ast
 from collections.abc import Iterator
 from textwrap import dedent
 
+from horovodize.python.augmented import augmented
+from horovodize.python.module import Module
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
 from horovodize.summary import ModuleSummary
-from horovodize.summary.augmented import augmented
-from horovodize.summary.module import Module
 
 _TARGETS = (ast.Name, ast.Attribute, ast.Tuple)
 _PLAIN = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})

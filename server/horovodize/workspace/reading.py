@@ -15,7 +15,7 @@ from horovodize.workspace.file_summary import FileSummary, State
 from horovodize.workspace.glance import Glance, digest_of
 
 if TYPE_CHECKING:
-    from horovodize.summary.interface import Interface
+    from horovodize.python.interface import Interface
     from horovodize.workspace.cache import Asked
 
 LARGEST = 2_000_000  # bytes
@@ -122,7 +122,7 @@ class Reading:
 
     def _interface_of(self, document: Document) -> Interface | None:
         """What a file is to those that import it, found out once for each content."""
-        from horovodize.summary.interface import Interface
+        from horovodize.python.interface import Interface
 
         content = self.content(document.path)
         known = self._interfaces.get(document.path)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from horovodize.world.world import Keras
 
 if TYPE_CHECKING:
+    from horovodize.python.module import Module
     from horovodize.summary import ModuleSummary
-    from horovodize.summary.module import Module
 
 LEGACY_VARIABLE = "TF_USE_LEGACY_KERAS"
 # Modules that came with Keras 3. (What only earlier ones have proves nothing: scripts for both have it behind a condition.)

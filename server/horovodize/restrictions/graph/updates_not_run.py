@@ -77,11 +77,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import has_unpacking
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.graph.runs import under
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import has_unpacking
 
 _V1 = "tensorflow.compat.v1."
 # The layers, with the parameter that says whether they train.

@@ -7,12 +7,12 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Uniform
+from horovodize.facts.differences.answers import Uniform
+from horovodize.python.syntax import FUNCTIONS, argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.rows_of_graphs import (
     is_held_alike,
 )
-from horovodize.summary.syntax import FUNCTIONS, argument
 
 _SEEDS = (
     "tensorflow.random.set_seed",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.same_start import WEIGHTED
 from horovodize.restrictions.horovod.sent_weights import (
@@ -19,7 +20,6 @@ from horovodize.restrictions.horovod.sent_weights import (
     trained_models,
 )
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument
 
 _FAR = 2000  # nodes that a loss is made of
 _BEHIND = 200

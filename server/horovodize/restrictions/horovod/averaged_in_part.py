@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.horovod.horovod_use import TAPES
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import FUNCTIONS, LOOPS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.own_gradients import (
     AVERAGING,
@@ -18,9 +20,7 @@ from horovodize.restrictions.horovod.own_gradients import (
     sources_of,
 )
 from horovodize.restrictions.horovod.written_out import given_by_loop
-from horovodize.summary.binding import Binding
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import FUNCTIONS, LOOPS
 
 _DEPTH = 3  # of functions that a decision is handed on by
 _STEPS_BACK = 40  # expressions between what is applied and where it is averaged

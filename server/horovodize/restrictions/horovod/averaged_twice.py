@@ -40,7 +40,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
 from horovodize.restrictions.aliased_member import whole_lines
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction

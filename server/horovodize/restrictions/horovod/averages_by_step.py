@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _AVERAGES = (
     "tensorflow.train.ExponentialMovingAverage",

@@ -7,12 +7,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Uniform, Varies
-from horovodize.facts.sources import Source
-from horovodize.facts.steps import Feed
+from horovodize.facts.differences.answers import Uniform, Varies
+from horovodize.facts.differences.sources import Source
+from horovodize.facts.feeds.steps import Feed
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, Function, argument, has_unpacking, says_none
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.downloaded_copies import names_a_copy
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, Function, argument, has_unpacking, says_none
 
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 _OF_DATA_SETS = "tensorflow.keras.datasets."

@@ -205,11 +205,11 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import Loop, argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import Loop, argument
 
 _STATISTICS = ("non_trainable_variables", "non_trainable_weights")
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES
-from horovodize.facts.sources import AGREEING
+from horovodize.facts.differences.sources import AGREEING
+from horovodize.facts.horovod.horovod_use import TAPES
 from horovodize.interleaving import OwnAnswers
 from horovodize.interleaving.applied_steps import AppliedSteps
 from horovodize.interleaving.graph_seeds import seeds_alike
 from horovodize.interleaving.waits import Waits
+from horovodize.python.syntax import CALLABLES, argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import CALLABLES, argument
 
 _FAR = 400  # nodes between what is applied and what averages
 _AVERAGING = ("gradient", "gradients", "jacobian", "compute_gradients", "get_gradients")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 
+from horovodize.python.syntax import position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.plain_optimizers import is_plain, wrappers_of
 from horovodize.summary.site_kinds import Compile
-from horovodize.summary.syntax import position
 
 # What a test asks for that may be whether there are several ranks.
 _OF_RANKS = re.compile(

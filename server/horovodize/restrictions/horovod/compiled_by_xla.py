@@ -83,12 +83,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
 
 _OWN_OPERATIONS = "HOROVOD_ENABLE_XLA_OPS"
 

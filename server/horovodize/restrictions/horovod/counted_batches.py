@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.horovod.horovod_use import TAPES
 from horovodize.interleaving.waits import Waits
+from horovodize.python.syntax import argument, has_unpacking, says_none
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.counts_of_turns import own
 from horovodize.summary import LoopKind
 from horovodize.summary.graph_iterators import GraphIterators
-from horovodize.summary.syntax import argument, has_unpacking, says_none
 
 _BOUNDING = ("take", "islice", "repeat", "cycle")
 _FITS = ("fit", "fit_generator")

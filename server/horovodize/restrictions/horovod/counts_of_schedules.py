@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import FUNCTIONS, Function
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import FUNCTIONS, Function
 
 _SCHEDULE = "tensorflow.keras.optimizers.schedules.LearningRateSchedule"
 _STEPS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.horovod.horovod_use import TAPES
+from horovodize.python.syntax import LOOPS, argument, has_unpacking
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.numbers_of_steps import of_loop
 from horovodize.summary import LoopKind
-from horovodize.summary.syntax import LOOPS, argument, has_unpacking
 
 _ON_BATCH = "train_on_batch"
 _FITS = ("fit", "fit_generator")

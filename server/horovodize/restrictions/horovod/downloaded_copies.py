@@ -6,8 +6,8 @@ import ast
 
 from horovodize.interleaving.actions import Deed
 from horovodize.interleaving.deeds import Deeds
+from horovodize.python.syntax import FUNCTIONS
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import FUNCTIONS
 
 _OF_DATA_SETS = "tensorflow.keras.datasets."
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import arguments, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.own_generators import folds, orders_by_itself, shuffles_by_itself
-from horovodize.summary.syntax import arguments, position
 
 _IN_PLACE = ("random.shuffle", "numpy.random.shuffle")
 _ORDERS = ("numpy.random.permutation", "random.sample", "sklearn.utils.shuffle")

@@ -117,12 +117,12 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
-from horovodize.facts.horovod_use import rates_of
+from horovodize.facts.horovod.horovod_use import rates_of
+from horovodize.python.syntax import FUNCTIONS, Function, argument, has_unpacking
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import FUNCTIONS, Function, argument, has_unpacking
 
 _OF_MODELS = ("TensorFlowKerasState", "KerasState")
 _OF_VARIABLES = "TensorFlowState"

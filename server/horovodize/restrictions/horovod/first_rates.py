@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from horovodize.facts.schedule_rates import FIRST_RATES, SCHEDULES
+from horovodize.facts.rates.schedule_rates import FIRST_RATES, SCHEDULES
+from horovodize.python.syntax import argument, has_unpacking
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument, has_unpacking
 
 _SCHEDULE = SCHEDULES + "LearningRateSchedule"
 _LIKE_A_RATE = re.compile(r"lr|rate|peak|base|initial|init|max", re.IGNORECASE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import FUNCTIONS, argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import FUNCTIONS, argument
 
 SCHEDULER = "tensorflow.keras.callbacks.LearningRateScheduler"
 

@@ -78,11 +78,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit, Span
-from horovodize.summary.syntax import argument, position
 
 SETTERS = (
     "tensorflow.config.set_visible_devices",

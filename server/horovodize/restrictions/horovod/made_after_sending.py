@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.syntax import argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_weights import HANDED, made_by, trained_models
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Violation
-from horovodize.summary.syntax import argument, position
 
 _OPERATION = "broadcast_global_variables"
 _SENDS = "broadcast_variables"

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import rates_of
+from horovodize.facts.horovod.horovod_use import rates_of
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import argument, arguments, has_unpacking
 from horovodize.restrictions.aliased_member import whole_lines
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.violation import Fix
 from horovodize.source import Edit, Span
-from horovodize.summary.syntax import argument, arguments, has_unpacking
 
 _OURS = "horovod_keras3"  # has what both of Horovod's modules have
 _TENSORFLOWS = ("horovod.tensorflow", "horovod.tensorflow.keras", "horovod.keras", _OURS)

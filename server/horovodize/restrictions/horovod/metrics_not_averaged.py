@@ -154,15 +154,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.callback_items import CallbackItem
-from horovodize.facts.horovod_use import TAPES
-from horovodize.facts.sources import AGREEING
+from horovodize.facts.counting.callback_items import CallbackItem
+from horovodize.facts.differences.sources import AGREEING
+from horovodize.facts.horovod.horovod_use import TAPES
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import before_item, keras, without_item
 from horovodize.restrictions.horovod.steered_by_one_rank import others_get_it
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import argument
 
 _DECIDES = {
     "EarlyStopping": "ranks stop in different epochs, and those that go on wait in vain",

@@ -92,11 +92,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import COLLECTIVES
+from horovodize.facts.horovod.horovod_use import COLLECTIVES
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument
 
 _OWN = ("os.getpid", "socket.gethostname", "socket.getfqdn", "platform.node", "uuid.uuid1", "uuid.uuid4", "time.time",
         "time.time_ns", "time.perf_counter")  # fmt: skip

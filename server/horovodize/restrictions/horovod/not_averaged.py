@@ -330,7 +330,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import COLLECTIVES, TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import COLLECTIVES, TAPES, WRAPPERS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training, unused_wrappers
 from horovodize.restrictions.horovod.averaged_in_part import seldom_averaged

@@ -412,7 +412,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_weights
 from horovodize.restrictions.horovod.asked_networks import asked_and_not_sent
@@ -428,7 +429,6 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary import LoopKind
-from horovodize.summary.syntax import argument
 
 _ROOTS = {  # what sends, and at which place it is given the rank that sends
     "broadcast": 1,

@@ -75,14 +75,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import COLLECTIVES
+from horovodize.facts.horovod.horovod_use import COLLECTIVES
+from horovodize.python.syntax import LOOPS, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import horovod, stands_alone
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.call_paths import Frame
-from horovodize.summary.syntax import LOOPS, position
 
 _NEEDS = ("rank", "size", "local_rank", "local_size", *sorted(COLLECTIVES))  # making a wrapper does not
 

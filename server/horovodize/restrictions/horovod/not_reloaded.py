@@ -168,13 +168,13 @@ from collections.abc import Iterator
 
 from horovodize import catalogue
 from horovodize.interleaving.changes import parts
+from horovodize.python.syntax import argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import keras
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.site_kinds import Compile
-from horovodize.summary.syntax import argument, position
 
 _LOAD = "tensorflow.keras.models.load_model"
 

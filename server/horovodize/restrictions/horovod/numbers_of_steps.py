@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Varies
-from horovodize.facts.sources import WHETHER_THERE, Source
+from horovodize.facts.differences.answers import Varies
+from horovodize.facts.differences.sources import WHETHER_THERE, Source
+from horovodize.python.syntax import argument, has_unpacking, is_one
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.summary import LoopKind, TrainingLoop
-from horovodize.summary.syntax import argument, has_unpacking, is_one
 
 _LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 _LISTING = frozenset(("listdir", "glob", "iglob", "scandir", "ListDirectory", "Glob"))

@@ -6,13 +6,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import rates_of
+from horovodize.facts.horovod.horovod_use import rates_of
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.counts_of_turns import numbers
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
 
 _OTHERS = ("size", "cross_size", "cross_rank")
 _LIMIT = 100

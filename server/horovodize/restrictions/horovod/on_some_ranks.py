@@ -200,13 +200,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.collectives import process_set
-from horovodize.facts.rank_tests import RankTest
+from horovodize.facts.horovod.collectives import process_set
+from horovodize.facts.horovod.rank_tests import RankTest
 from horovodize.interleaving.around_blocks import ENTERS, LEAVES
+from horovodize.python.syntax import argument, says_none
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument, says_none
 
 _AVERAGES = "MetricAverageCallback"
 _ALSO = ("join", "add_process_set", "remove_process_set")  # which exchange nothing, but wait as well

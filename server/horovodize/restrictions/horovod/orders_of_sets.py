@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _CALLBACKS = ("BroadcastGlobalVariablesCallback", "MetricAverageCallback")
 _HOOKS = "on_"  # how the methods of callbacks begin that are called by hand

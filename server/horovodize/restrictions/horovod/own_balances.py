@@ -13,9 +13,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.interleaving import OwnAnswers
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import argument, position
 from horovodize.restrictions.context import Context
-from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import argument, position
 
 _FAR = 2000  # nodes that a loss is made of
 _Read = ast.Name | ast.Attribute

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.sources import AGREEING
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.interleaving import OwnAnswers
 from horovodize.interleaving.changes import Changes
+from horovodize.python.syntax import CALLABLES, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_weights import trained_models
-from horovodize.summary.syntax import CALLABLES, position
 
 _MEASURING = ("evaluate", "test_on_batch", "predict", "predict_on_batch")
 _CHOOSING = ("min", "max", "sorted")

@@ -8,9 +8,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.interleaving import OwnAnswers
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import argument, arguments
 from horovodize.restrictions.context import Context
-from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import argument, arguments
 
 _FAR = 2000  # nodes that a loss is made of
 # What draws one number, if it is given no more than so many arguments.

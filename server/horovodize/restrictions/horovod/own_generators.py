@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.random_generators import makers
+from horovodize.python.syntax import argument, arguments
 from horovodize.restrictions.context import Context
-from horovodize.summary.random_generators import makers
-from horovodize.summary.syntax import argument, arguments
 
 _BIT_GENERATORS = tuple(
     f"numpy.random.{name}" for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")

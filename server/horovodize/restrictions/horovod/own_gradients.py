@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
+from horovodize.python.syntax import FUNCTIONS, LOOPS, argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import stands_alone, tapes
 from horovodize.restrictions.horovod.plain_optimizers import is_plain, wrappers_of
 from horovodize.restrictions.violation import Fix
 from horovodize.source import Edit
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import FUNCTIONS, LOOPS, argument
 
 _OF_GRAPHS = ("tensorflow.gradients", "tensorflow.compat.v1.gradients")
 _ESTIMATORS = ("tensorflow.estimator.Estimator", "tensorflow.compat.v1.estimator.Estimator")

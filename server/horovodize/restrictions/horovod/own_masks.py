@@ -11,9 +11,9 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.interleaving import OwnAnswers
+from horovodize.python.module import Module
+from horovodize.python.syntax import CALLABLES, FUNCTIONS, argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.module import Module
-from horovodize.summary.syntax import CALLABLES, FUNCTIONS, argument
 
 _LAYERS = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.keras.models.Model")
 _LAMBDA = "tensorflow.keras.layers.Lambda"

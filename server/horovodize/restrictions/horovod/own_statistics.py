@@ -7,8 +7,8 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.interleaving import OwnAnswers
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _ADAPTING = ("adapt", "fit_on_texts", "fit", "fit_transform")
 _KERAS_LAYERS = ("tensorflow.keras.layers.", "keras.layers.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES
+from horovodize.facts.horovod.horovod_use import TAPES
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import horovod, wrapped
 from horovodize.restrictions.horovod.own_gradients import (
@@ -17,7 +18,6 @@ from horovodize.restrictions.horovod.plain_optimizers import is_plain
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Violation
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import argument
 
 
 def wrap(context: Context, optimizer: ast.expr, name: str | None) -> Fix | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.answers import Varies
-from horovodize.facts.sources import Source
+from horovodize.facts.differences.answers import Varies
+from horovodize.facts.differences.sources import Source
+from horovodize.python.binding import Binding
+from horovodize.python.parts_taken import part_taken
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.binding import Binding
-from horovodize.summary.parts_taken import part_taken
-from horovodize.summary.syntax import argument
 
 _LIMIT = 300
 

@@ -143,12 +143,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.gpu_by_rank import choices
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
 from horovodize.source.nodes import walk
-from horovodize.summary.syntax import argument, position
 
 _V1 = "tensorflow.compat.v1."
 # These take the GPUs of the process also where a graph is built, and its sessions run later.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.horovod_use import WRAPPERS
-from horovodize.facts.optimizers import Arrival
+from horovodize.facts.horovod.horovod_use import WRAPPERS
+from horovodize.facts.rates.optimizers import Arrival
 from horovodize.restrictions.context import Context
 
 

@@ -169,10 +169,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.class_attributes import constant_of_class
-from horovodize.facts.fed_rates import FedRates
-from horovodize.facts.horovod_use import TAPES, rates_of
-from horovodize.facts.steps import Feed
+from horovodize.facts.differences.class_attributes import constant_of_class
+from horovodize.facts.feeds.steps import Feed
+from horovodize.facts.horovod.horovod_use import TAPES, rates_of
+from horovodize.facts.rates.fed_rates import FedRates
+from horovodize.python.values import Origin
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import of_one_host
 from horovodize.restrictions.horovod.first_rates import first_rate
@@ -181,7 +182,6 @@ from horovodize.restrictions.horovod.summed_and_scaled import by_hand, sums
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.summary import LoopKind, TrainingLoop
-from horovodize.summary.values import Origin
 
 
 def find(context: Context) -> Iterator[Violation]:

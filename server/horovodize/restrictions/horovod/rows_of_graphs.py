@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.answers import Uniform
+from horovodize.facts.differences.answers import Uniform
+from horovodize.python.binding import Binding
+from horovodize.python.syntax import FUNCTIONS, argument, has_unpacking
 from horovodize.restrictions.context import Context
 from horovodize.summary import LoopKind
-from horovodize.summary.binding import Binding
-from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking
 
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 

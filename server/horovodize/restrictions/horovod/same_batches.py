@@ -301,8 +301,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
-from horovodize.facts.steps import Feed
+from horovodize.facts.feeds.steps import Feed
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.alike_data import (
@@ -323,7 +324,6 @@ from horovodize.restrictions.horovod.rows_of_graphs import (
 from horovodize.restrictions.horovod.same_rows import of_arrays, of_hosts, of_shares
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import argument
 
 _LIMIT = 300
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 
-from horovodize.facts import command_line
+from horovodize.facts.differences import command_line
+from horovodize.python.syntax import argument, says_none
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.written_out import is_written_key
-from horovodize.summary.syntax import argument, says_none
 
 _TEXT = ("format", "join", "joinpath", "as_posix", "resolve", "absolute", "expanduser", "with_name", "with_suffix",
          "strip", "rstrip", "lower", "replace", "parse_args", "parse_known_args", "add_argument",

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.once import once
+from horovodize.python.syntax import FUNCTIONS, argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_by_helpers import handed
 from horovodize.restrictions.horovod.sent_weights import (
@@ -15,8 +17,6 @@ from horovodize.restrictions.horovod.sent_weights import (
     trained_model,
     trained_models,
 )
-from horovodize.summary.once import once
-from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What bears such a name may give all ranks the same weights.
 _SAME = re.compile(

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import is_main_guard, position
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import is_main_guard, position
 
 _Setting = ast.Attribute | ast.Subscript
 _SETTING = ("setattr", "update", "setdefault", "__dict__", "replace")

@@ -124,8 +124,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import rates_of
+from horovodize.facts.horovod.horovod_use import rates_of
 from horovodize.interleaving.changes import Changes
+from horovodize.python.syntax import argument, is_main_guard
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
@@ -134,7 +135,6 @@ from horovodize.restrictions.horovod.rate_not_scaled import averaging
 from horovodize.restrictions.horovod.scaled_settings import grown_before
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import argument, is_main_guard
 
 _BEHIND = 200  # nodes that a rate is made of
 

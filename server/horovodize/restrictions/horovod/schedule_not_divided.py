@@ -122,6 +122,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument, is_one
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.averages_by_step import decays
 from horovodize.restrictions.horovod.counts_of_schedules import own_counts
@@ -133,7 +134,6 @@ from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary import TrainingLoop
-from horovodize.summary.syntax import argument, is_one
 
 _SCHEDULES = "tensorflow.keras.optimizers.schedules."
 _COUNTS = {  # what counts steps, and where it stands

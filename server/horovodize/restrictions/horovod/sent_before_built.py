@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import FUNCTIONS, position
 from horovodize.restrictions.context import Context
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import FUNCTIONS, position
 
 _BUILD = ("self", "build", "call", "add_weight", "Variable", "Input", "load_weights", "Sequential", "Model")
 

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_by_helpers import handed
 from horovodize.restrictions.horovod.sent_weights import HANDED, is_optimizer, trained_models
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import argument
 
 _SENDS = "broadcast_variables"
 # What else sends weights: values that `broadcast_object` gives are put into weights by what bears another name.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import LOOPS, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.sent_weights import HANDED, sending_runs
 from horovodize.summary import LoopKind, TrainingLoop
-from horovodize.summary.syntax import LOOPS, position
 
 _SENDS = ("broadcast_variables", "broadcast_parameters")
 _OPERATION = "broadcast_global_variables"

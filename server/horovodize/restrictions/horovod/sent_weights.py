@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.catalogue.weights import OF_MODEL
+from horovodize.python.syntax import FUNCTIONS, argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.models_in_tables import is_each_of, made_for_each, of_table
 from horovodize.restrictions.horovod.sent_by_helpers import handed
 from horovodize.restrictions.horovod.written_out import given_by_loop
 from horovodize.summary.site_kinds import Update
-from horovodize.summary.syntax import FUNCTIONS, argument, position
 
 # What makes something that broadcasts only when a training or a session gets it.
 HANDED = ("BroadcastGlobalVariablesCallback", "BroadcastGlobalVariablesHook", "broadcast_global_variables")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import FUNCTIONS
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import FUNCTIONS
 
 _ARITHMETIC = ("int", "max", "min", "round", "abs", "sum")
 _DEPTH = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import arguments, has_unpacking
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import arguments, has_unpacking
 
 
 def shows_callbacks(context: Context) -> bool:

@@ -165,7 +165,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
+from horovodize.python.parts_taken import part_taken
+from horovodize.python.syntax import argument, arguments, has_unpacking
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.drawn_orders import drawn_order, listed_order, seeds_by_rank
 from horovodize.restrictions.horovod.own_splits import splits_of_own
@@ -173,9 +175,7 @@ from horovodize.restrictions.horovod.sets_of_texts import is_unordered
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.parts_taken import part_taken
 from horovodize.summary.pipeline_counts import is_endless_after
-from horovodize.summary.syntax import argument, arguments, has_unpacking
 
 _SEEDS = ("set_seed", "set_random_seed", "set_global_seed", "set_global_seeds")
 _OF_A_SET = (

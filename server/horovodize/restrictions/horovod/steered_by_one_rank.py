@@ -107,13 +107,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.callback_items import CallbackItem
+from horovodize.facts.counting.callback_items import CallbackItem
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import stands_alone
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument
 
 _STOPS = ("EarlyStopping", "TerminateOnNaN")
 _BACKING = "BackupAndRestore"

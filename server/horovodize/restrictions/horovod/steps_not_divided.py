@@ -162,7 +162,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.steps import Feed
+from horovodize.facts.feeds.steps import Feed
+from horovodize.python.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import of_one_host
 from horovodize.restrictions.horovod.alike_data import gone_through
@@ -178,7 +179,6 @@ from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
 from horovodize.summary.pipeline_counts import is_endless_after
 from horovodize.summary.site_kinds import Fit
-from horovodize.summary.syntax import FUNCTIONS, argument, has_unpacking, is_one, says_none
 
 _LIMIT = 200
 

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from horovodize.facts.rank_tests import RankTest
+from horovodize.facts.horovod.rank_tests import RankTest
 from horovodize.interleaving import OwnAnswers
 from horovodize.interleaving.own_answers import Taken
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import argument
 
 _HOOKS = ("tensorflow.compat.v1.train.SessionRunHook", "tensorflow.estimator.SessionRunHook")
 _EXCHANGING = ("allreduce", "allgather", "broadcast", "alltoall", "reducescatter", "grouped_allreduce")

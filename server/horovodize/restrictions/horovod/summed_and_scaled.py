@@ -98,13 +98,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES, rates_of
+from horovodize.facts.horovod.horovod_use import TAPES, rates_of
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.first_rates import first_rate
 from horovodize.restrictions.horovod.mending import without_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import argument
 
 _OPS = ("Sum", "Adasum")
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.sources import AGREEING
+from horovodize.facts.differences.sources import AGREEING
 from horovodize.interleaving.actions import Deed, Touch
 from horovodize.interleaving.deeds import Deeds
+from horovodize.python.syntax import position
 from horovodize.restrictions.context import Context
-from horovodize.summary.syntax import position
 
 _MAKERS = tuple(
     f"tempfile.{name}" for name in ("mkdtemp", "mkstemp", "TemporaryDirectory", "NamedTemporaryFile")

@@ -6,13 +6,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import argument, arguments, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import unused_wrappers
 from horovodize.restrictions.horovod.numbers_of_steps import OF_A_HOST, found_on_a_host
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument, arguments, position
 
 _AVERAGING = (
     "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "grouped_allreduce", "grouped_allreduce_",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.syntax import arguments, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Violation
-from horovodize.summary.syntax import arguments, position
 
 _SENDING = (
     "broadcast_parameters", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object",

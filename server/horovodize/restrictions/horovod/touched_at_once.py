@@ -114,13 +114,13 @@ import sys
 from collections.abc import Iterator
 
 from horovodize.interleaving import Trouble
+from horovodize.python.syntax import position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import written_by_all
 from horovodize.restrictions.horovod.temporary_folders import missed
 from horovodize.restrictions.horovod.ways_of_ranks import as_related, troubles
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import position
 
 # What makes processes take turns is of a package of its own: threads' locks and files don't, nor does a data set.
 _NO_LOCKS = frozenset(("tensorflow", "keras", "numpy", "horovod", "h5py", "tqdm", *sys.stdlib_module_names))

@@ -213,7 +213,8 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from horovodize.facts.answers import Unknown, Varies
+from horovodize.facts.differences.answers import Unknown, Varies
+from horovodize.python.syntax import FUNCTIONS, argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.alike_data import gone_through
@@ -224,7 +225,6 @@ from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Severity, Violation
-from horovodize.summary.syntax import FUNCTIONS, argument
 
 _LIMIT = 300
 

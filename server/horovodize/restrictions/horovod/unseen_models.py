@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from horovodize.python.syntax import position
 from horovodize.restrictions.context import Context
 from horovodize.summary.site_kinds import Compile
-from horovodize.summary.syntax import position
 
 _LIBRARIES = (  # their classes leave the gradients to the optimizer
     "tensorflow.", "keras.", "tf_keras.", "horovod.", "keras_contrib.", "keras_applications.", "efficientnet.",

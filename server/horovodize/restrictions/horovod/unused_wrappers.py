@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.facts.horovod_use import TAPES, WRAPPERS
+from horovodize.facts.horovod.horovod_use import TAPES, WRAPPERS
+from horovodize.python.syntax import FUNCTIONS
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import FUNCTIONS
 
 
 def find(context: Context, restriction: Restriction) -> Iterator[Violation]:

@@ -76,12 +76,12 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.interleaving.changes import Changes
+from horovodize.python.syntax import argument, has_unpacking
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 from horovodize.restrictions.horovod.mending import times_size
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
-from horovodize.summary.syntax import argument, has_unpacking
 
 _LIMIT = 200
 

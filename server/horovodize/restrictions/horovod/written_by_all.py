@@ -168,6 +168,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.interleaving.deeds import Deeds
+from horovodize.python.syntax import argument, position
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.mending import by_rank_0, horovod
 from horovodize.restrictions.horovod.same_paths import is_same
@@ -175,7 +176,6 @@ from horovodize.restrictions.horovod.written_files import callbacks, events, fil
 from horovodize.restrictions.restriction import Restriction
 from horovodize.restrictions.violation import Fix, Severity, Violation
 from horovodize.source import Edit
-from horovodize.summary.syntax import argument, position
 
 _LOCKS = ("filelock.", "portalocker.", "fasteners.")
 _THERE = ("exists", "isfile", "is_file")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from horovodize.interleaving.actions import Deed
 from horovodize.interleaving.deeds import Deeds
+from horovodize.python.syntax import argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.models_in_tables import of_table
 from horovodize.summary.sites import MODEL
-from horovodize.summary.syntax import argument
 
 _V1 = "tensorflow.compat.v1.train."
 _FUNCTIONS = {  # and which argument is the path

@@ -30,10 +30,10 @@ Source         Beyond the seed; Horovod's elastic mode.
 
 from __future__ import annotations
 
-from horovodize.rules.draft import Draft
+from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.drafting.rule import Rule
 from horovodize.rules.elastic import fitted, looped
 from horovodize.rules.elastic.reach import unreachable
-from horovodize.rules.rule import Rule
 
 
 def apply(draft: Draft) -> None:

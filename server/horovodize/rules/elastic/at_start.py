@@ -9,9 +9,9 @@ import ast
 import re
 
 from horovodize.plan import Change, Decision, Reason
-from horovodize.rules.draft import CORE, HVD, KERAS, LOCAL_RANK, RANK, SIZE, Draft
+from horovodize.python.syntax import FUNCTIONS
+from horovodize.rules.drafting.draft import CORE, HVD, KERAS, LOCAL_RANK, RANK, SIZE, Draft
 from horovodize.source import Edit, Move
-from horovodize.summary.syntax import FUNCTIONS
 
 _ONCE = (
     "this depends on the ranks of the start ({what}), and elastic ranks change; make it in the loop, or where `fit` is "

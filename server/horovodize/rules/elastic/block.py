@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from horovodize.rules.draft import Draft
-from horovodize.rules.guards import Guards
+from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.drafting.guards import Guards
 from horovodize.source import Edit, Move, Span
 
 _FIRST = -95  # before all that other rules put before the statement, after the head

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.rules.callback_lists import elements
-from horovodize.rules.draft import Draft
+from horovodize.python.syntax import argument
+from horovodize.rules.callbacks.callback_lists import elements
+from horovodize.rules.drafting.draft import Draft
 from horovodize.rules.elastic import names
 from horovodize.rules.elastic.at_start import growth, refuse_what_is_made_once
 from horovodize.rules.elastic.block import can_be_a_body, into_function
 from horovodize.source import Edit, Span
 from horovodize.summary.site_kinds import Fit
-from horovodize.summary.syntax import argument
 
 _WHAT = "Make training elastic"
 _WHY = "Horovod runs it again from the last epoch when ranks die or join."

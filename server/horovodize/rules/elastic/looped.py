@@ -6,16 +6,16 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from horovodize.facts.exits import skips
-from horovodize.facts.turn_state import Changed
-from horovodize.rules.decisions import Divided, Shared
-from horovodize.rules.draft import RANK, Draft
+from horovodize.facts.differences.exits import skips
+from horovodize.facts.feeds.turn_state import Changed
+from horovodize.python.syntax import CALLABLES, position
+from horovodize.rules.drafting.decisions import Divided, Shared
+from horovodize.rules.drafting.draft import RANK, Draft
 from horovodize.rules.elastic import names, rows
 from horovodize.rules.elastic.at_start import growth, refuse_what_is_made_once
 from horovodize.rules.elastic.block import can_be_a_body, into_function
 from horovodize.rules.elastic.names import Synced
 from horovodize.source import Edit
-from horovodize.summary.syntax import CALLABLES, position
 
 _WHAT = "Make the loop elastic"
 _WHY = "Horovod runs it again from the last commit when ranks die or join."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from horovodize.rules.draft import Draft
-from horovodize.rules.step_place import Place
+from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.weights.step_place import Place
 from horovodize.runtime import ELASTIC
 
 

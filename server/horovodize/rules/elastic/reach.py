@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from horovodize.rules.draft import Draft
+from horovodize.rules.drafting.draft import Draft
 from horovodize.source import Document
 from horovodize.summary.lattice import LoopKind
 

@@ -6,11 +6,11 @@ import ast
 import re
 from dataclasses import replace
 
-from horovodize.rules.decisions import Shared
-from horovodize.rules.draft import Draft
+from horovodize.python.syntax import argument, has_unpacking
+from horovodize.rules.drafting.decisions import Shared
+from horovodize.rules.drafting.draft import Draft
 from horovodize.rules.elastic import names
 from horovodize.source import Edit, Span
-from horovodize.summary.syntax import argument, has_unpacking
 
 _UNKNOWN = "elastic training needs to know how many elements there are here; the dataset doesn't tell"
 _MEASURED = "the length of an elastic dataset changes with the ranks and can't be asked for"

@@ -1,0 +1,1 @@
+"""Which files a program writes, and finds again in a later run."""

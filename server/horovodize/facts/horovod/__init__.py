@@ -1,0 +1,1 @@
+"""What a script does that uses Horovod already."""

@@ -1,0 +1,1 @@
+"""Optimizers, their rates, and the schedules of these."""

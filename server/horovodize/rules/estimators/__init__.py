@@ -1,0 +1,1 @@
+"""E1: Estimators, their input, their steps and their checkpoints."""

@@ -1,0 +1,1 @@
+"""G6: a later run goes on at the same row."""

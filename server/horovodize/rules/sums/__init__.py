@@ -1,0 +1,1 @@
+"""Sums and averages over the steps of divided loops."""
