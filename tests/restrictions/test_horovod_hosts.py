@@ -96,3 +96,22 @@ model.fit(rows(), epochs=9, steps_per_epoch=100 // hvd.size(), initial_epoch=fir
 def test_a_first_epoch_that_files_of_a_host_decide(fit: str, send: str, found: bool) -> None:
     text = FIT.replace("SEND", send).replace("model.fit", f"model.{fit}")
     assert ("HVD323" in codes(text)) == found
+
+
+TAPED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * RANKS)
+for x in rows:
+    with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_a_rate_by_the_processes_of_a_host_beside_a_tape() -> None:
+    assert "HVD308" in codes(TAPED.replace("RANKS", "hvd.local_size()"))
+    assert "HVD308" not in codes(TAPED.replace("RANKS", "hvd.size()"))

@@ -359,3 +359,66 @@ def test_a_flag_that_is_set_before_the_weights_change() -> None:
     assert applied + again in text
     assert "HVD333" in codes(text.replace("self.manager = None", "self.sent = True"))
     assert "HVD333" not in codes(text.replace("self.manager = None", "self.sent = False"))
+
+
+COPIED = """\
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+
+
+def make():
+    return tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(4,))])
+
+
+class Agent:
+    def __init__(self):
+        self.online, self.optimizer = make(), tf.keras.optimizers.SGD(0.01)
+        self.target, self.shown = make(), make()
+        hvd.broadcast_variables(self.online.variables, root_rank=0)
+        self.target.set_weights(self.online.get_weights())
+
+    def learn(self, x):
+        goal = self.target(x)
+        with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+            loss = tf.reduce_mean((self.online(x) - goal) ** 2)
+        weights = self.online.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+
+
+agent = Agent()
+for step, x in enumerate(rows):
+    agent.learn(x)
+    if TEST:
+        agent.COPY.set_weights(agent.online.get_weights())
+"""
+
+
+def test_a_copy_of_weights_by_another_name_of_the_object() -> None:
+    by_rank = COPIED.replace("TEST", "step % 100 == 0 and hvd.rank() == 0")
+    assert "HVD333" in codes(by_rank.replace("COPY", "target"))
+    assert "HVD333" not in codes(by_rank.replace("COPY", "shown"))
+    assert "HVD333" not in codes(COPIED.replace("TEST", "step % 100 == 0").replace("COPY", "target"))
+
+
+SEEDED_APART = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow as hvd
+
+hvd.init()
+seed = int(os.environ.get("SEED", "0"))
+tf.random.set_seed(SEED)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+optimizer = tf.keras.optimizers.SGD(0.01 * hvd.size())
+for x in rows:
+    with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def test_a_seed_with_the_rank_in_it_gives_no_rank_the_same_weights() -> None:
+    assert "HVD306" in codes(SEEDED_APART.replace("SEED)", "seed + hvd.rank())"))
+    assert "HVD306" not in codes(SEEDED_APART.replace("SEED)", "seed + 1)"))

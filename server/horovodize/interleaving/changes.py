@@ -232,11 +232,19 @@ class Changes:
         for place in (g for u in self.facts.sites.updates for g in (u.call, *u.gradients)):
             loops = syntax.loops(place)
             steps.add(syntax.function(place) or (loops[0] if loops else syntax.statement(place)))
+        asked = [n.func for step in steps for n in ast.walk(step) if isinstance(n, ast.Call)]
         return any(
-            isinstance(n, ast.Call) and ast.unparse(n.func) in (text, f"{text}.predict")
-            for step in steps
-            for n in ast.walk(step)
+            ast.unparse(func) in (text, f"{text}.predict") or self._is_field(func, e) for func in asked
         )
+
+    def _is_field(self, asked: ast.expr, e: ast.expr) -> bool:
+        """Whether both are one field of objects of the script's own: `self.target` in a method, `agent.target` outside."""
+        if isinstance(asked, ast.Attribute) and asked.attr == "predict":
+            asked = asked.value
+        if not isinstance(asked, ast.Attribute) or not isinstance(e, ast.Attribute) or asked.attr != e.attr:
+            return False
+        bound = self.module.values.attribute_bindings(e)
+        return bool(bound) and self.module.values.attribute_bindings(asked) == bound
 
     def _holds_trained(self, checkpoint: ast.expr) -> bool:
         """Whether a checkpoint was made to keep what is trained."""

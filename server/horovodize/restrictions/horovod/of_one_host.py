@@ -4,7 +4,7 @@ epoch (a part of HVD321)."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from horovodize.facts.horovod.horovod_use import rates_of
 from horovodize.python.syntax import argument
@@ -18,12 +18,17 @@ _OTHERS = ("size", "cross_size", "cross_rank")
 _LIMIT = 100
 
 
-def rates(context: Context, restriction: Restriction) -> Iterator[Violation]:
-    """Rates that grow with the processes of one host, while all are averaged. Adasum wants that where NCCL adds up a host's."""
+def rates(
+    context: Context, restriction: Restriction, averaging: Iterable[tuple[ast.Call, list[ast.expr]]]
+) -> Iterator[Violation]:
+    """Rates that grow with the processes of one host, while all are averaged. Adasum wants that where NCCL adds up a host's.
+    `averaging`: what else trains on all ranks' gradients, and its rates, as a plain optimizer that a wrapped tape feeds."""
     if context.module.loads.get("Adasum"):
         return
-    for wrapper in context.facts.horovod.wrapped:
-        for rate in _rates(context, wrapper):
+    wrapped = context.facts.horovod.wrapped
+    of_tapes = [given for made, given in averaging if made not in wrapped]
+    for given in (*(_rates(context, wrapper) for wrapper in wrapped), *of_tapes):
+        for rate in given:
             yield from _counted(context, restriction, rate, "the rate doesn't grow with all ranks", ast.Mult)
 
 

@@ -186,7 +186,7 @@ from horovodize.summary import LoopKind, TrainingLoop
 
 def find(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
-    yield from of_one_host.rates(context, RESTRICTION)
+    yield from of_one_host.rates(context, RESTRICTION, () if use.of_torch else averaging(context))
     if use.of_torch or not use.shows_training or not all(map(use.is_number_of_shares, _asked(context))):
         return
     if not all(_is_of_batches(context, loop) for loop in context.loops):

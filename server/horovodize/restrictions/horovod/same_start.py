@@ -301,6 +301,10 @@ def _seeds_no_weights(context: Context, node: ast.expr) -> bool:
     if not context.names.last(node).endswith("seed") or not isinstance(node, (ast.Name, ast.Attribute)):
         return False
     parent = context.syntax.parent.get(node)
+    while isinstance(parent, ast.BinOp):
+        if context.facts.horovod.depends_on(parent, "rank", "local_rank", limit=60):
+            return True  # `tf.random.set_seed(seed + hvd.rank())`
+        parent = context.syntax.parent.get(parent)
     if isinstance(parent, ast.Compare):
         return True
     call = context.syntax.parent.get(parent) if isinstance(parent, ast.keyword) else parent
