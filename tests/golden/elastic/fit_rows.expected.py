@@ -50,7 +50,8 @@ def train(state):
         callbacks=[
             hvd.callbacks.MetricAverageCallback(),
             elastic.CommitEpochs(state),
-            *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []), stops_together(tf.keras.callbacks.TerminateOnNaN(), "on_train_batch_end")],
+            *([tf.keras.callbacks.ModelCheckpoint("kept.h5")] if hvd.rank() == 0 else []),
+            stops_together(tf.keras.callbacks.TerminateOnNaN(), "on_train_batch_end")],
         initial_epoch=state.epoch,
     )
 

@@ -57,7 +57,8 @@ class Recommender:
             callbacks=[
                 hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
                 hvd_keras.callbacks.MetricAverageCallback(),
-                self.stopping, *([self.checkpoint] if hvd.rank() == 0 else [])],
+                self.stopping,
+                *([self.checkpoint] if hvd.rank() == 0 else [])],
             verbose=1 if hvd.rank() == 0 else 0,
         )
 

@@ -38,6 +38,11 @@ def root(callback: str) -> str:
         ("model.fit(x, y, callbacks=(c.BaseLogger(),))", f"model.fit(x, y, callbacks=({OWN}c.BaseLogger(),))"),
         ("model.fit(x, y, callbacks=c.BaseLogger())", f"model.fit(x, y, callbacks=[{OWN}c.BaseLogger()])"),
         ("model.fit(x, y, 32, 5, 1, [c.BaseLogger()])", f"model.fit(x, y, 32, 5, 1, [{OWN}c.BaseLogger()])"),
+        ("model.fit(x, y, callbacks=[c.BaseLogger(), c.TerminateOnNaN() , c.History()], epochs=3)",
+         f"model.fit(x, y, callbacks=[{OWN}c.BaseLogger(),\n    stops_together(c.TerminateOnNaN(), 'on_train_batch_end') ,"
+         "\n    c.History()], epochs=3)"),
+        ("model.fit(x, y, callbacks=[c.BaseLogger(),  # first\n                           c.History()])",
+         f"model.fit(x, y, callbacks=[{OWN}c.BaseLogger(),  # first\n                           c.History()])"),
         ("model.fit(x, y, callbacks=[\n    c.BaseLogger(),  # careful\n])",
          "model.fit(x, y, callbacks=[\n    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n"
          "    hvd.callbacks.MetricAverageCallback(),\n    c.BaseLogger(),  # careful\n])"),
@@ -299,7 +304,7 @@ def test_a_lambda_that_writes_stays_on_rank_0_and_one_that_stops_does_not() -> N
     stops = "c.LambdaCallback(on_epoch_end=lambda e, logs: setattr(model, 'stop_training', e > 3))"
     sets = "c.LambdaCallback(on_epoch_end=lambda e, logs: model.optimizer.learning_rate.assign(0.1))"
     text = only(plan_of(HEAD + f"model.fit(x, y, callbacks=[{writes}, {stops}, {sets}])\n"), "K3")
-    assert f"[{OWN}{root(writes)}, {stops}, {sets}]" in text
+    assert f"[{OWN}{root(writes)},\n    {stops},\n    {sets}]" in text
 
 
 def test_what_can_not_be_seen_into_runs_on_every_rank_and_is_asked_about() -> None:

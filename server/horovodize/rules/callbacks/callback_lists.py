@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from horovodize.python.syntax import CALLABLES
 from horovodize.rules.drafting.draft import KERAS, LINE, ON_ROOT, Draft
 from horovodize.rules.drafting.guards import Guards, outputs_of
-from horovodize.source import Edit
+from horovodize.source import Edit, Span
 
 _LISTS = (ast.List, ast.Tuple, ast.BinOp, ast.ListComp)
 # Given the elements of a new list: what to pass, and the edits that make it.
@@ -45,7 +45,8 @@ def extended(
         if head.lineno > given.lineno:  # one element a line, as the user has them
             separator = f",{draft.newline}{lead}"
             return [Edit.insert(at.start, separator.join(first) + separator, at, -1)]
-        return [Edit.insert(at.start, _leading(draft, given, first), at, -1)]
+        leading = _leading(draft, given, first)
+        return [Edit.insert(at.start, leading, at, -1), *_each_on_its_line(draft, given, leading)]
     kind = kind_of(draft, given, base)
     if isinstance(given, (ast.Name, ast.Attribute)) and kind != "element":
         users = draft.module.text(given) if kind == "list" else f"({draft.module.text(given)} or [])"
@@ -71,6 +72,16 @@ def _leading(draft: Draft, given: ast.expr, first: Sequence[str]) -> str:
         return joined
     own = draft.newline + line[: len(line) - len(line.lstrip())] + draft.unit
     return "".join(f"{own}{element}," for element in first) + own
+
+
+def _each_on_its_line(draft: Draft, given: ast.List | ast.Tuple, leading: str) -> list[Edit]:
+    """Puts the user's elements on lines of their own as well, where those before them have some."""
+    own = leading[leading.rindex(",") + 1 :]
+    if own.isspace() and "\n" in own and given.elts[-1].end_lineno == given.lineno:
+        text, starts = draft.document.text, [draft.module.span(e).start for e in given.elts[1:]]
+        spaces = [(len(text[:at].rstrip(" ")), at) for at in starts]
+        return [Edit(Span(begin, end), own) for begin, end in spaces if text[begin - 1] == ","]
+    return []
 
 
 def _only_for(draft: Draft, given: ast.expr) -> ast.List | None:
