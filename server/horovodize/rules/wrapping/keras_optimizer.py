@@ -30,11 +30,9 @@ import ast
 import os.path
 
 from horovodize import catalogue
-from horovodize.python.syntax import FUNCTIONS, position
-from horovodize.python.unpacking import unpacks
+from horovodize.rules import compiled_by_configuration
 from horovodize.rules.beginning import keras_session
 from horovodize.rules.drafting.draft import Draft
-from horovodize.rules.drafting.rule import Rule
 from horovodize.rules.scaling import strong
 from horovodize.rules.wrapping.asked_models import is_of_callback, is_only_asked
 from horovodize.rules.wrapping.copied_optimizers import Copied, copied
@@ -73,6 +71,7 @@ _DEFAULT = "rmsprop"  # Keras' `compile` without an optimizer
 
 def apply(draft: Draft) -> None:
     keras_session.apply(draft)
+    compiled_by_configuration.refuse(draft)
     own_steps = {
         o for c in draft.sites.compiles if draft.sites.own_step(c.model) is not None for o in c.optimizers
     }
