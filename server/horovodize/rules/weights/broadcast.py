@@ -48,12 +48,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from horovodize.python.syntax import FUNCTIONS, Loop, is_super
-from horovodize.rules.beginning import keras_session
-from horovodize.rules.drafting.draft import CORE, KERAS, LINE, Draft
-from horovodize.rules.drafting.rule import Rule
-from horovodize.rules.elastic.names import Synced
-from horovodize.rules.rates import restored_rates
+from horovodize.rules import copied_by_measures
 from horovodize.rules.weights import (
     first_answers,
     kept_weights,
@@ -142,6 +137,7 @@ def apply(draft: Draft) -> None:
     first_answers.agree(draft, "G2")
     numbered_as_met.ask(draft)
     memories.ask(draft)
+    copied_by_measures.ask(draft)
     layer_state.apply(draft, "G2")
 
 
