@@ -48,8 +48,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from horovodize.rules import copied_by_measures
+from horovodize.python.syntax import FUNCTIONS, Loop, is_super
+from horovodize.rules.beginning import keras_session
+from horovodize.rules.drafting.draft import CORE, KERAS, LINE, Draft
+from horovodize.rules.drafting.rule import Rule
+from horovodize.rules.elastic.names import Synced
+from horovodize.rules.rates import restored_rates
 from horovodize.rules.weights import (
+    copied_by_measures,
     first_answers,
     kept_weights,
     layer_state,

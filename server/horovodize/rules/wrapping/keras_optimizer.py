@@ -30,10 +30,13 @@ import ast
 import os.path
 
 from horovodize import catalogue
-from horovodize.rules import compiled_by_configuration
+from horovodize.python.syntax import FUNCTIONS, position
+from horovodize.python.unpacking import unpacks
 from horovodize.rules.beginning import keras_session
 from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.drafting.rule import Rule
 from horovodize.rules.scaling import strong
+from horovodize.rules.wrapping import compiled_by_configuration
 from horovodize.rules.wrapping.asked_models import is_of_callback, is_only_asked
 from horovodize.rules.wrapping.copied_optimizers import Copied, copied
 from horovodize.rules.wrapping.optimizers import (
