@@ -9,7 +9,7 @@ from horovodize.python.augmented import augmented
 from horovodize.python.binding import Binding
 from horovodize.python.syntax import FUNCTIONS, LOOPS, arguments, position
 from horovodize.rules.drafting.draft import Draft
-from horovodize.rules.numbers import named_tests
+from horovodize.rules.numbers import named_tests, set_for_turns
 from horovodize.rules.numbers.ever_set import ever_set
 from horovodize.rules.numbers.training_steps import steps_of
 from horovodize.rules.weights.target_networks import losses_of
@@ -38,7 +38,7 @@ def is_ratio(draft: Draft, test: ast.expr, modulo: ast.expr) -> bool:
     few = known is None or known <= FEW
     if picked_by(draft.facts.feeding, test, alternating=not few) is not None or _sets_turns(draft, test):
         return True
-    if _makes_loss_of_turn(draft, test):
+    if _makes_loss_of_turn(draft, test) or set_for_turns.is_made_for_loss(draft, test):
         return True
     either_way = _trains_either_way(draft, test)
     if either_way is not None:
