@@ -28,12 +28,15 @@ def fed(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
     if not all(_decides_no_rows(context, read, _DEPTH) for read in _ranks(context)):
         return
     trained = {fit.call for fit in context.sites.fits if fit.method != "train_on_batch"}
+    feeds = (
+        (Feed.BATCH,) if context.sites.builds_graph else (Feed.BATCH, Feed.DRAW)
+    )  # a graph draws by seeds of its own
     for loop in context.loops:
         site = loop.node
         if (
             not isinstance(site, ast.Call)
             or site in trained
-            or context.facts.steps.of(site).feed not in (Feed.BATCH, Feed.DRAW)
+            or context.facts.steps.of(site).feed not in feeds
         ):
             continue
         batches = [e for e in context.facts.steps.of(site).batches if isinstance(e, ast.expr)]

@@ -41,22 +41,18 @@ def changed_gradients(context: Context, answers: OwnAnswers) -> Iterator[ast.exp
 
 def own_conditions(context: Context, answers: OwnAnswers) -> Iterator[tuple[ast.expr, ast.Call]]:
     """The tests of a rank's own loss by which a graph applies gradients that are averaged outside of it, and what applies."""
+    computing = context.sites.method_calls("compute_gradients")
     for call in context.module.calls_of(*_CONDITIONS) if context.sites.builds_graph else ():
         test = argument(call, "pred", 0)
         if test is None or not answers.is_own_loss(test):
             continue
         for applied in _applying(context):
-            arms = [o.node for e in call.args[1:] for o in context.values.origins(e)]
-            arms += [
-                o.node
-                for k in call.keywords
-                if k.arg in ("true_fn", "false_fn")
-                for o in context.values.origins(k.value)
-            ]
+            given = [*call.args[1:], *(k.value for k in call.keywords if k.arg in ("true_fn", "false_fn"))]
+            arms = [o.node for e in given for o in context.values.origins(e)]
             inside = next(
                 (a for a in arms if isinstance(a, CALLABLES) and context.syntax.inside(applied, a)), None
             )
-            if inside is not None and not any(context.syntax.inside(c, inside) for c in _computing(context)):
+            if inside is not None and not any(context.syntax.inside(c, inside) for c in computing):
                 yield test, applied
 
 
@@ -72,10 +68,6 @@ def _applying(context: Context) -> list[ast.Call]:
         and call.func.attr == "apply_gradients"
         and context.facts.collectives.averages(call)
     ]
-
-
-def _computing(context: Context) -> list[ast.Call]:
-    return context.sites.method_calls("compute_gradients")
 
 
 def _behind(context: Context, pairs: ast.expr) -> Iterator[ast.expr]:

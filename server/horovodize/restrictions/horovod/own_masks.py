@@ -17,27 +17,10 @@ from horovodize.restrictions.context import Context
 
 _LAYERS = ("tensorflow.keras.layers.Layer", "tensorflow.keras.Model", "tensorflow.keras.models.Model")
 _LAMBDA = "tensorflow.keras.layers.Lambda"
-_DRAWING = (
-    "rand",
-    "normal",
-    "uniform",
-    "choice",
-    "integers",
-    "permut",
-    "binomial",
-    "standard",
-    "truncated",
-    "sample",
-    "shuffle",
-    "bernoulli",
-    "stateless",
-    "poisson",
-    "categorical",
-    "rvs",
-    "gauss",
-    "beta",
-    "exponential",
-    "laplace",
+# How the names begin of what draws.
+_DRAWING = tuple(
+    "rand normal uniform choice integers permut binomial standard truncated sample shuffle bernoulli stateless "
+    "poisson categorical rvs gauss beta exponential laplace".split()
 )
 _FORMS = ("astype", "reshape")
 _WRAPPERS = (
