@@ -962,3 +962,44 @@ with tf.Session() as sess:
 def test_averages_of_variables_by_their_names(averaged: str, raised: bool) -> None:
     text = plan_of(NAMED.format(averaged=averaged)).text
     assert ("ExponentialMovingAverage(0.99 ** hvd.size())" in text) is raised
+
+
+LOOKAHEAD = """\
+class Slow:
+    def __init__(self, m):
+        self.m, self.slow = m, m.get_weights()
+
+    def __call__(self):
+        new = []
+        for s, w in zip(self.slow, self.m.get_weights()):
+            new.append(s + 0.5 * (w - s))
+        {}
+        self.m.set_weights({})
+
+
+move = Slow(model)
+for x, y in data:
+    step(x, y)
+    move()
+"""
+
+
+@pytest.mark.parametrize(
+    ("keeps", "taken", "after"),
+    [
+        ("self.slow = new", "new", "s + 0.5 * (w - s)"),  # a part of each step's own way
+        ("self.slow = new", "self.slow", "s + 0.5 * (w - s)"),
+        (
+            "print(new)",
+            "new",
+            "s + 0.5 ** hvd.size() * (w - s)",
+        ),  # drawn to what it was, by the rows that are seen
+    ],
+)
+def test_slow_weights_that_are_taken_up_with_each_step_keep_their_share(
+    keeps: str, taken: str, after: str
+) -> None:
+    program = (
+        TAPE + "data = tf.data.Dataset.from_tensor_slices((a, b)).batch(4)\n" + LOOKAHEAD.format(keeps, taken)
+    )
+    assert f"new.append({after})" in plan_of(program).text

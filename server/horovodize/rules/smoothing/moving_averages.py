@@ -249,6 +249,9 @@ def _mixed_into(draft: Draft, call: ast.Call, model: str) -> Iterator[tuple[str,
         pairs = _zipped_around(draft, value)
         if pairs and all(_is_of(draft, of, model) for of in pairs.values()):
             return  # a part of the way back to what it was before some steps, in each round of them (Reptile)
+        others = [of for of in pairs.values() if not _is_of(draft, of, model)]
+        if others and all(_is_kept_as(draft, of, call.args[0]) for of in others):
+            return  # a part of each step's own way: both are the same again before the next one
         for name, of in pairs.items():
             if _is_of(draft, of, model) and any(stands_for(draft, e, name) for e in leaves(value)):
                 yield name, value, call
@@ -256,6 +259,13 @@ def _mixed_into(draft: Draft, call: ast.Call, model: str) -> Iterator[tuple[str,
     asked = {ast.unparse(n.value) for n in made if isinstance(n, ast.Attribute) and n.attr == "get_weights"}
     if model in asked and len(asked) > 1 and sums and not _is_set_in_place(draft, call.args[0]):
         yield model, sums[0], call
+
+
+def _is_kept_as(draft: Draft, kept: ast.expr, mixed: ast.expr) -> bool:
+    """Whether what a model is set to is kept, too, in place of what it was mixed with: `slow = new`."""
+    texts = ast.unparse(kept), ast.unparse(mixed)
+    set_to = ((t, s.value) for s in draft.syntax.every(ast.Assign) for t in s.targets)
+    return texts[0] == texts[1] or any(texts == (ast.unparse(t), ast.unparse(e)) for t, e in set_to)
 
 
 def _is_mean(value: ast.BinOp) -> bool:
