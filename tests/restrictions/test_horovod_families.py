@@ -559,7 +559,11 @@ BOTH = "one.trainable_variables + other.trainable_variables + [scale]"
     [
         ("hvd.broadcast_variables(one.variables + [scale], root_rank=0)", BOTH, {"HVD306"}),
         ("hvd.broadcast_variables(one.variables + other.variables + [scale], root_rank=0)", BOTH, set()),
-        ("hvd.broadcast_variables(one.variables, root_rank=0)", "one.trainable_variables", set()),
+        (
+            "hvd.broadcast_variables(one.variables, root_rank=0)",
+            "one.trainable_variables",
+            {"HVD306"},
+        ),  # of other targets
         ("hvd.broadcast_variables(other.variables, root_rank=0)", "one.trainable_variables", {"HVD306"}),
         ("hvd.broadcast_variables(one.variables + kept.variables, root_rank=0)", BOTH, set()),
     ],

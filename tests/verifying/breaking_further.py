@@ -24,10 +24,11 @@ FURTHER = [
         "only one of two models broadcast",
         ADVERSARIES,
         (
+            ("hvd.broadcast_variables(discriminator.variables, root_rank=0)\n", "pass\n"),
             (
-                ", discriminator.variables, [*generator_optimizer.variables(), generator_optimizer.learning_rate], "
-                "[*discriminator_optimizer.variables(), discriminator_optimizer.learning_rate])",
-                ", [*generator_optimizer.variables(), generator_optimizer.learning_rate])",
+                "hvd.broadcast_variables([*discriminator_optimizer.variables(), discriminator_optimizer.learning_rate], "
+                "root_rank=0)\n",
+                "pass\n",
             ),
         ),
     ),

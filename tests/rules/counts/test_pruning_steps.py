@@ -46,10 +46,8 @@ def text_of(schedule: str, fed: str = "x, y", **options: bool) -> str:
 def test_its_steps_are_those_of_a_rank(schedule: str, divided: str) -> None:
     text = text_of(schedule)
     assert f"pruning_schedule=tfmot.sparsity.keras.{divided})" in text
-    assert (
-        'tfmot.sparsity.keras.UpdatePruningStep(), *([tfmot.sparsity.keras.PruningSummaries("logs")] if hvd.rank() == 0'
-        in text
-    )
+    summaries = '*([tfmot.sparsity.keras.PruningSummaries("logs")] if hvd.rank() == 0'
+    assert f"tfmot.sparsity.keras.UpdatePruningStep(), {summaries}" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

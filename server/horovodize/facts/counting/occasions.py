@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from horovodize import catalogue
@@ -76,13 +76,22 @@ class Occasions:
         return (drivers, fitted) if drivers or fitted or hooked else None
 
     def _waits_within(self, around: list[Loop], driver: Driver) -> bool:
-        """Whether a loop among those around turns within one step, as often as its test holds: `while step >= next_decay:`."""
+        """Whether a loop among those around turns in some of the steps only, when what it moves on is due: `while step >=
+        next_decay: next_decay += 100`. Not of a number that begins anew in each turn, `k = n` before `while k > 0: k -= 1`."""
         steps = set[ast.AST](driver.steps)
-        within = around[: around.index(driver.loop)]
+        within = [loop for loop in around[: around.index(driver.loop)] if isinstance(loop, ast.While)]
         return any(
-            isinstance(loop, ast.While) and not is_forever(loop) and not self.drive.reaches(loop, steps)
+            not is_forever(loop) and self._is_carried_on(loop, driver) and not self.drive.reaches(loop, steps)
             for loop in within
         )
+
+    def _is_carried_on(self, loop: ast.While, driver: Driver) -> bool:
+        """Whether what a loop's test reads is moved on in the loop, and set nowhere else in a turn of the loop around."""
+        read = {ast.unparse(n) for n in walk(loop.test) if isinstance(n, (ast.Name, ast.Attribute))}
+        inside = {n for s in loop.body for n in walk(s)}
+        moved = read & set(_set_in(inside))
+        beside = (n for s in driver.loop.body for n in walk(s) if n not in inside)
+        return bool(moved) and moved.isdisjoint(_set_in(beside))
 
     def _is_gated(self, function: ast.AST | None) -> bool:
         """Whether a decorator of the program's own decides in which calls a function runs."""
@@ -305,3 +314,12 @@ def _sets_itself_back(decision: ast.If) -> bool:
         for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
     )
     return any(ast.unparse(t) in read for t in targets)
+
+
+def _set_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """What statements among some nodes set, as it is written."""
+    for n in nodes:
+        if isinstance(n, ast.Assign):
+            yield from map(ast.unparse, n.targets)
+        elif isinstance(n, (ast.AugAssign, ast.AnnAssign)):
+            yield ast.unparse(n.target)

@@ -8,6 +8,7 @@ for tape, net in ((hvd.DistributedGradientTape(one), generator), (other, critic)
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.facts.horovod.horovod_use import TAPES
 from horovodize.python.binding import Binding
@@ -74,7 +75,7 @@ def _by_hand(context: Context, update: Update) -> ast.expr | None:
     todo, seen = [gradients_of(context, pairs)] if pairs is not None else [], set[ast.AST]()
     while todo and len(seen) < _STEPS_BACK:
         e = todo.pop(0)
-        for name in (n for n in ast.walk(e) if isinstance(n, ast.Name) and n not in seen):
+        for name in (n for n in _names_of_gradients(update, e) if n not in seen):
             seen.add(name)
             bound = [b for b in context.scopes.reaching(name) if b.kind == "assign" and b.value is not None]
             for b in bound:
@@ -87,6 +88,17 @@ def _by_hand(context: Context, update: Update) -> ast.expr | None:
                 return tests[0] if None not in tests else None
             todo += [b.value for b in bound if b.value is not None]
     return None
+
+
+def _names_of_gradients(update: Update, e: ast.expr) -> Iterator[ast.Name]:
+    """The names that gradients are made of, but for what they are taken of: the numbers that a loss is weighed with."""
+    todo: list[ast.AST] = [e]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, ast.Name):
+            yield n
+        elif n not in update.gradients:
+            todo += ast.iter_child_nodes(n)
 
 
 def _chosen(context: Context, choice: ast.IfExp) -> ast.expr | None:

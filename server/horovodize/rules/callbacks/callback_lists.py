@@ -77,7 +77,7 @@ def _leading(draft: Draft, given: ast.expr, first: Sequence[str]) -> str:
 def _each_on_its_line(draft: Draft, given: ast.List | ast.Tuple, leading: str) -> list[Edit]:
     """Puts the user's elements on lines of their own as well, where those before them have some."""
     own = leading[leading.rindex(",") + 1 :]
-    if own.isspace() and "\n" in own and given.elts[-1].end_lineno == given.lineno:
+    if own.isspace() and draft.newline in own and given.elts[-1].end_lineno == given.lineno:
         text, starts = draft.document.text, [draft.module.span(e).start for e in given.elts[1:]]
         spaces = [(len(text[:at].rstrip(" ")), at) for at in starts]
         return [Edit(Span(begin, end), own) for begin, end in spaces if text[begin - 1] == ","]

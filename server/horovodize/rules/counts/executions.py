@@ -1,7 +1,8 @@
 """Events by the number of a batch, of which Keras tells one in so many: part of G5.
 
 `compile(steps_per_execution=10)` has `on_train_batch_end` called with every tenth batch. `if batch % 100 == 99:` meets the last
-of ten alone; a quarter of a hundred, on 4 ranks, is met by half of those that come. That is asked."""
+of ten alone; a quarter of a hundred, on 4 ranks, is met by half of those that come. That is asked.
+(Of Keras 3 the steps at once are divided, too.)"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _SKIPPED = (
 
 def ask(draft: Draft, test: ast.expr, counter: Counter | None) -> bool:
     """Asks about an event at one number of a batch, of which only some are told. Whether it is such a one."""
-    if counter is None or counter.kind is not CounterKind.BATCH or not _takes_several(draft):
+    if counter is None or counter.kind is not CounterKind.BATCH or draft.keras_3 or not _takes_several(draft):
         return False
     draft.decide(test, Asked("G5"))
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _SKIPPED)
