@@ -77,7 +77,7 @@ class Occasions:
 
     def _waits_within(self, around: list[Loop], driver: Driver) -> bool:
         """Whether a loop among those around turns in some of the steps only, when what it moves on is due: `while step >=
-        next_decay: next_decay += 100`. Not of a number that begins anew in each turn, `k = n` before `while k > 0: k -= 1`."""
+        next_decay: next_decay += 100`. Not of a number that begins again in each turn, `k = n` before `while k > 0: k -= 1`."""
         steps = set[ast.AST](driver.steps)
         within = [loop for loop in around[: around.index(driver.loop)] if isinstance(loop, ast.While)]
         return any(
