@@ -231,6 +231,27 @@ def test_what_cannot_be_repeated_is_said_to_come_once(event: str) -> None:
     assert "n * hvd.size() % 3 < hvd.size()" in plan.text
 
 
+@pytest.mark.parametrize(
+    ("test", "after"),
+    [
+        ("n % 3", "if n * hvd.size() % 3 >= hvd.size():"),  # at all other steps
+        ("not n % 3 == 0", "if not n * hvd.size() % 3 < hvd.size():"),
+        ("n % 3 != 0", "if n * hvd.size() % 3 >= hvd.size():"),
+    ],
+)
+def test_what_comes_at_the_other_steps_is_not_repeated_at_these(test: str, after: str) -> None:
+    text = plan_of(TAPE + DATA + LOOP + f"        if {test}:\n            {LOWERS}\n").text
+    assert after in text
+    assert "for _ in range(n *" not in text
+
+
+def test_a_name_that_is_read_is_not_set_again() -> None:
+    text = plan_of(
+        "_ = str\n" + TAPE + DATA + LOOP + f"        if n % 3 == 0:\n            {LOWERS}; print(_(n))\n"
+    ).text
+    assert "if n * hvd.size() % 3 < hvd.size():" in text
+
+
 def test_a_break_of_a_loop_of_its_own_leaves_nothing() -> None:
     body = f"{LOWERS}\n            for k in range(3):\n                if rate < 0.01: break"
     assert (

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from horovodize.facts.counting.counter_kinds import CounterKind
 from horovodize.plan import Decision
 from horovodize.python.syntax import FUNCTIONS, LOOPS
 from horovodize.rules.counts import event_numbers, nested, offsets, repeated_events, strides, thresholds
@@ -26,6 +27,7 @@ from horovodize.source import Edit
 from horovodize.summary.effects import in_place
 
 _LIMIT = 60
+_WHOLE = (CounterKind.TURN, CounterKind.NUMBER, CounterKind.BATCH)  # a variable may count in floats
 _SETS = {"assign", "set_value"}
 _GOES_ON = {"assign_add", "assign_sub"}
 
@@ -91,7 +93,9 @@ def _comes_several_times(
     every, part = constant(modulo.right), constant(rest) if rest is not None else 0
     if every is None or every > repeated_events.SOME or not goes_on_itself(draft, test):
         return False
-    decision = repeated_events.repeatable(draft, test) if every <= repeated_events.FEW else None
+    counter = count(draft, modulo.left)
+    few = every <= repeated_events.FEW and counter is not None and counter.kind in _WHOLE
+    decision = repeated_events.repeatable(draft, test, negated=rest is None) if few else None
     tested = isinstance(test, ast.Compare) and test.left is modulo and isinstance(test.ops[0], ast.Eq)
     numbered = any(event_numbers.under(draft, test, modulo.right, count))
     offset = offsets.counted_from(draft, modulo.left)

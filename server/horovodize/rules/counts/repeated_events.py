@@ -28,13 +28,16 @@ SOONER = (
 _JUMPS = (ast.Return, ast.Yield, ast.YieldFrom)
 
 
-def repeatable(draft: Draft, test: ast.expr) -> ast.If | None:
-    """The `if` that nothing but a test, or its negation, decides about, and whose body can be run several times."""
-    decision = draft.syntax.parent[test]
-    if isinstance(decision, ast.UnaryOp) and isinstance(decision.op, ast.Not):
-        decision = draft.syntax.parent[decision]
-    if not isinstance(decision, ast.If) or decision.orelse:
+def repeatable(draft: Draft, test: ast.expr, *, negated: bool = False) -> ast.If | None:
+    """The `if` that nothing but a test (negated: its `not`) decides about, and whose body can be run several times."""
+    whole = draft.syntax.parent[test] if negated else test
+    if negated and not (isinstance(whole, ast.UnaryOp) and isinstance(whole.op, ast.Not)):
         return None
+    decision = draft.syntax.parent[whole]
+    if not isinstance(decision, ast.If) or decision.test is not whole or decision.orelse:
+        return None
+    if draft.module.loads.get("_") or draft.drive.in_traced(decision):
+        return None  # the loop's own name is read elsewhere; or a graph is built of it
     is_elif = not draft.module.text(decision).startswith("if")
     return None if is_elif or any(_leaves(s) for s in decision.body) else decision
 

@@ -67,7 +67,7 @@ def _decide(draft: Draft, decision: ast.If | ast.IfExp | ast.While, test: ast.ex
     draft.decide(test, Asked("G5"))
     several = crossings.goes_on_itself(draft, test)
     decision_alone = repeated_events.repeatable(draft, test) if several else None
-    if len(taken) == 1 and not named and decision_alone is not None and decision_alone.test is test:
+    if len(taken) == 1 and not named and decision_alone is not None:
         edits = repeated_events.each(draft, decision_alone)
         draft.change("G5", test, thresholds.WHAT, thresholds.WHY, edits, decision=Decision.COUNTED)
         return
