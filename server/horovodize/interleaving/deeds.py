@@ -196,7 +196,7 @@ class Deeds:
                     deed is Deed.REMOVE and name in _ONCE and not self._may_fail(call) and not _ignores(call)
                 )
                 yield Touch(call, self._milder(call, deed), path, name.startswith("numpy."), alone)
-        elif catalogue.downloads(name) and name.startswith(_DATA):
+        elif name.startswith(_DATA) and catalogue.downloads(name):
             yield Touch(call, Deed.FETCH, self._cache(call, name))
         elif name.startswith("torchvision.datasets."):
             yield from self._of_data_set(call)

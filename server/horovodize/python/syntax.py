@@ -93,11 +93,12 @@ class Syntax:
     def function(self, node: ast.AST) -> Function | None:
         """The innermost `def` whose *body* holds a node; None at module (or class) level. Decorators, defaults and
         annotations of a `def` belong outside it."""
-        child = node
-        for a in self.ancestors(node):
-            if isinstance(a, FUNCTIONS) and self.field[child] == "body":
-                return a
-            child = a
+        child, parent = node, self.parent  # asked so often that a generator's turns would show
+        while child in parent:
+            around = parent[child]
+            if isinstance(around, FUNCTIONS) and self.field[child] == "body":
+                return around
+            child = around
         return None
 
     def owner(self, node: ast.AST) -> ast.ClassDef | None:
@@ -112,13 +113,14 @@ class Syntax:
     def loops(self, node: ast.AST) -> list[Loop]:
         """The loops whose *body* holds a node, inside its own function, innermost first."""
         found: list[Loop] = []
-        child = node
-        for a in self.ancestors(node):
-            if isinstance(a, CALLABLES):
+        child, parent = node, self.parent
+        while child in parent:
+            around = parent[child]
+            if isinstance(around, CALLABLES):
                 break
-            if isinstance(a, LOOPS) and self.field[child] == "body":
-                found.append(a)
-            child = a
+            if isinstance(around, LOOPS) and self.field[child] == "body":
+                found.append(around)
+            child = around
         return found
 
     def turned_with(self, node: ast.AST) -> list[Loop]:

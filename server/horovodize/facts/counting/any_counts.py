@@ -30,7 +30,7 @@ def may_count(
     syntax = module.syntax
     if next(iter(syntax.every(ast.Yield, ast.YieldFrom)), None) is not None:
         return True
-    if any(n.attr in ITERATIONS for n in syntax.every(ast.Attribute)):
+    if not {n.attr for n in syntax.every(ast.Attribute)}.isdisjoint(ITERATIONS):
         return True
     if sites.method_calls(*_SETTING) or module.calls_of(*_COUNTED_BY):
         return True

@@ -51,6 +51,8 @@ _SHAPED = {
 }
 _ONE_BEFORE_SIZE = {"choice", "poisson", "exponential", "geometric", "chisquare", "rayleigh"}
 
+_DRAWING = tuple(prefix for prefix, source in PREFIXES if source is Source.CHANCE)
+
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 _PLAIN = ("numpy.", "random.", "tensorflow.random.", "tensorflow.compat.v1.set_random_seed", "os.", "glob.")
 
@@ -72,7 +74,7 @@ class Draws:
             return name.rpartition(".")[2] in DRAWN_OF_SCIPY
         if FUNCTIONS.get(name) is Source.CHANCE:
             return True
-        return any(s is Source.CHANCE and name.startswith(p) for p, s in PREFIXES)
+        return name.startswith(_DRAWING)
 
     def draws(self, call: ast.Call) -> bool:
         """Whether a call draws at random: a library's function, a method of a generator, or what draws first weights."""

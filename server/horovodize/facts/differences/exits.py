@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from horovodize.python.module import Module
 from horovodize.python.names import Names
 from horovodize.python.syntax import CALLABLES, LOOPS, Loop, Syntax
 
 _ENDS = ("exit", "quit", "sys.exit", "os._exit")
+_LAST = tuple({name.rpartition(".")[2] for name in _ENDS})
 _PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
@@ -51,6 +53,11 @@ def _receiver(statement: ast.stmt, method: str) -> str | None:
 def ends_program(call: ast.Call, names: Names) -> bool:
     """Whether a call ends the process: `sys.exit(1)`."""
     return (names.of(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")) in _ENDS
+
+
+def program_ends(module: Module) -> list[ast.Call]:
+    """The calls that end the process."""
+    return [c for c in module.calls_called(*_LAST) if ends_program(c, module.names)]
 
 
 def ends_well(call: ast.Call) -> bool:

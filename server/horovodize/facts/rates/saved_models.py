@@ -68,10 +68,8 @@ def _told(module: Module, path: ast.expr) -> set[str]:
 
 def names_keras_files(module: Module) -> bool:
     """Whether a program names files of models in Keras' own format: `model.save("best.keras")`, by whatever way."""
-    return any(
-        isinstance(n.value, str) and n.value.endswith(".keras") and not _PACKAGE.search(n.value)
-        for n in module.syntax.every(ast.Constant)
-    )
+    texts = [n.value for n in module.syntax.every(ast.Constant) if type(n.value) is str]
+    return any(not _PACKAGE.search(text) for text in [t for t in texts if t.endswith(".keras")])
 
 
 def _is_fixed(module: Module, path: ast.expr) -> bool:

@@ -127,9 +127,7 @@ def _is_on(given: ast.expr) -> bool:
 
 
 def _has_own_operations(context: Context) -> bool:
-    return any(
-        isinstance(n, ast.Constant) and n.value == _OWN_OPERATIONS for n in context.syntax.every(ast.Constant)
-    )
+    return _OWN_OPERATIONS in [n.value for n in context.syntax.every(ast.Constant)]
 
 
 def _violation(context: Context, given: ast.expr, what: str) -> Violation:

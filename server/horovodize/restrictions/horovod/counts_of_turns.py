@@ -31,7 +31,7 @@ def numbers(context: Context) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
             yield fit.call, [e for o in loops if isinstance(o, ast.For) for e in _limits(context, o.iter)]
     for training in context.sites.read_estimators.trainings if context.facts.horovod.wrapped else ():
         yield training.call, [e for e in (training.steps, training.max_steps) if e is not None]
-    for hook in context.syntax.calls if context.facts.horovod.wrapped else ():
+    for hook in context.module.calls_called("StopAtStepHook") if context.facts.horovod.wrapped else ():
         if (context.names.of(hook.func) or "").endswith("train.StopAtStepHook"):
             yield hook, [*hook.args, *(k.value for k in hook.keywords)]
     if not context.facts.horovod.calls(*TAPES):

@@ -26,7 +26,7 @@ def vocabularies(context: Context, answers: OwnAnswers) -> Iterator[ast.expr]:
     """Where a vocabulary, numbers of labels or a scale is made of the rows of one rank, and nothing sends it."""
     if context.facts.horovod.calls(*_SENDING):
         return
-    for call in context.syntax.calls:
+    for call in context.sites.method_calls(*_ADAPTING):
         if _adapts(context, call):
             given = next(
                 (a for a in (*call.args, *(k.value for k in call.keywords)) if answers.is_taken_by_rank(a)),
@@ -144,8 +144,7 @@ def _is_scale(context: Context, e: ast.expr) -> bool:
 
 
 def _adapts(context: Context, call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _ADAPTING:
-        return False
+    assert isinstance(call.func, ast.Attribute)
     if call.func.attr == "fit_on_texts":
         return True
     made = _made(context, call)

@@ -167,7 +167,7 @@ def _set_again(context: Context) -> Iterator[Violation]:
         return
     if not any(given for _, given in averaging(context)):
         return
-    for node in (*context.syntax.calls, *context.syntax.every(ast.Assign, ast.AugAssign)):
+    for node in _settings(context):
         value = _set_to(context, node)
         if value is not None and _is_done_once(context, node) and use.runs(node):
             yield RESTRICTION.at(
@@ -183,10 +183,11 @@ def _set_twice_as_large(context: Context) -> Iterator[Violation]:
     use = context.facts.horovod
     if not any(True for _ in averaging(context)):
         return
-    nodes = (*context.syntax.calls, *context.syntax.every(ast.Assign))
     given: list[tuple[ast.expr, ast.expr]] = []
     given += [(call, e) for call in context.module.calls_of(SCHEDULER) for e in given_rates(context, call)]
-    given += [(found[1], found[1]) for node in nodes if (found := _rate_set(context, node)) is not None]
+    given += [
+        (found[1], found[1]) for node in _settings(context) if (found := _rate_set(context, node)) is not None
+    ]
     for where, value in given:
         if isinstance(value, ast.Constant) or any(
             _is_rate(context, n) for n in ast.walk(value) if isinstance(n, ast.Attribute)
@@ -198,6 +199,16 @@ def _set_twice_as_large(context: Context) -> Iterator[Violation]:
                 value,
                 "this rate is multiplied by the number of ranks more than once: leave one of the factors out",
             )
+
+
+def _settings(context: Context) -> list[ast.AST]:
+    """Where an attribute is set, or something by `assign` or `set_value`."""
+    assigned = context.syntax.every(ast.Assign, ast.AugAssign)
+    targets = [(n, n.target if isinstance(n, ast.AugAssign) else n.targets[0]) for n in assigned]
+    return [
+        *context.module.calls_called("assign", "set_value"),
+        *[n for n, target in targets if isinstance(target, ast.Attribute)],
+    ]
 
 
 def _divides_by_size(context: Context, value: ast.expr) -> bool:

@@ -11,7 +11,7 @@ import ast
 from horovodize.facts.counting.cursors import cursors_of
 from horovodize.facts.differences import swallowed
 from horovodize.facts.differences.answers import Uniform, Varies
-from horovodize.facts.differences.exits import deciding, ends_program, ends_well, exits, skips, tests
+from horovodize.facts.differences.exits import deciding, ends_well, exits, program_ends, skips, tests
 from horovodize.facts.differences.sources import Source
 from horovodize.python.binding import Binding
 from horovodize.python.syntax import CALLABLES, Loop, argument, end, position
@@ -154,9 +154,7 @@ def _leave_together(draft: Draft, leaving: ast.stmt, around: list[ast.expr], loo
 def _end_together(draft: Draft, loops: set[Loop]) -> None:
     """The same of what ends the program in a loop, or in a function that it runs: `if np.isnan(loss): sys.exit()`; and of what
     the program raises there and catches: `if loss < 0.1: raise Done`."""
-    ends: list[ast.stmt] = [
-        draft.syntax.statement(c) for c in draft.syntax.calls if ends_program(c, draft.names) and ends_well(c)
-    ]
+    ends: list[ast.stmt] = [draft.syntax.statement(c) for c in program_ends(draft.module) if ends_well(c)]
     for leaving in (*ends, *(n for n in draft.syntax.every(ast.Raise) if _is_caught(draft, n))):
         function = draft.syntax.function(leaving)
         within = [loop for loop in draft.syntax.loops(leaving) if loop in loops]

@@ -84,7 +84,7 @@ def _is_set_again(draft: Draft, read: ast.expr, is_rate: Callable[[Draft, ast.ex
 
 def _writing(draft: Draft) -> list[ast.Call]:
     """The calls that write."""
-    return [c for c in draft.syntax.calls if draft.names.last(c.func) in _WRITING]
+    return draft.module.calls_called(*_WRITING)
 
 
 def is_only_written(draft: Draft, read: ast.expr) -> bool:

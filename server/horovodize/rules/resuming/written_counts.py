@@ -62,6 +62,10 @@ def _is_told(draft: Draft, read: ast.expr) -> bool:
 
 def _set_to(draft: Draft) -> list[ast.expr]:
     """What optimizers' counts are set to: `optimizer.iterations.assign(n)`, `K.set_value(optimizer.iterations, n)`."""
+    named = {n.attr for n in draft.syntax.every(ast.Attribute)}
+    named |= {n.value for n in draft.syntax.every(ast.Constant) if isinstance(n.value, str)}
+    if named.isdisjoint(ITERATIONS):
+        return []
     given = [pair for call in draft.syntax.calls if (pair := set_by_call(draft, call)) is not None]
     for s in draft.syntax.every(ast.Assign):
         given += [(target, s.value) for target in s.targets]

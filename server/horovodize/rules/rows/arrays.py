@@ -163,9 +163,9 @@ def _drawn_for_batches(draft: Draft, fed: FitFeed) -> Iterator[ast.Call]:
     """The noise that a layer adds to as many rows as `fit` is told for a batch: `K.random_normal((batch_size, 2))`."""
     size = argument(fed.fit.call, "batch_size", 2)
     batch = feeding(draft).kinds.constant(size) if size is not None else None
-    for call in draft.syntax.calls if batch is not None else ():
+    for call in draft.module.calls_called(*_NOISE) if batch is not None else ():
         name = draft.names.of(call.func) or ""
-        if not name.startswith("tensorflow.") or name.rsplit(".", 1)[-1] not in _NOISE:
+        if not name.startswith("tensorflow."):
             continue
         shape = argument(call, "shape", 0)
         if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and _is_in_a_layer(draft, call):

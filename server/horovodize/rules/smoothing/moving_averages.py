@@ -85,9 +85,8 @@ def apply(draft: Draft) -> None:
             _raise_argument(draft, call, "decay", 0)
     for call in draft.module.calls_of("tensorflow_addons.optimizers.MovingAverage"):
         _raise_argument(draft, call, "average_decay", 1, _DEFAULT)
-    for call in draft.syntax.calls:
-        used = argument(call, "use_ema")
-        if used is not None and not (isinstance(used, ast.Constant) and not used.value):
+    for call, used in [(c, k.value) for c in draft.syntax.calls for k in c.keywords if k.arg == "use_ema"]:
+        if not isinstance(used, ast.Constant) or used.value:
             _slow_down_optimizer(draft, call)
     deciding_averages.forget_as_fast(draft)
     kept_windows.look_at_as_many(draft)
