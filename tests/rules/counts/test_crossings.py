@@ -252,6 +252,33 @@ def test_a_name_that_is_read_is_not_set_again() -> None:
     assert "if n * hvd.size() % 3 < hvd.size():" in text
 
 
+OF_VARIABLE = """
+count, heat = tf.Variable({first}), tf.Variable(1.0)
+{traced}
+def counted_step(x, y):
+    step(x, y)
+    count.assign_add({one})
+    if count % 3 == 0:
+        heat.assign(heat * 0.9)
+for epoch in range(9):
+    for x, y in ds:
+        counted_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "one", "traced"),
+    [("0", "1", "@tf.function"), ("0", "1", ""), ("0.0", "1.0", "")],
+)
+def test_what_a_variable_counts_or_a_graph_is_built_of_is_not_repeated(
+    first: str, one: str, traced: str
+) -> None:
+    """`range` takes no tensor, and a loop in a graph would add the event to it several times."""
+    plan = plan_of(TAPE + DATA + OF_VARIABLE.format(first=first, one=one, traced=traced))
+    assert "if count * hvd.size() % 3 < hvd.size():" in plan.text
+    assert [n.message for n in plan.notes if "at most once" in n.message]
+
+
 def test_a_break_of_a_loop_of_its_own_leaves_nothing() -> None:
     body = f"{LOWERS}\n            for k in range(3):\n                if rate < 0.01: break"
     assert (
