@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from horovodize.python.augmented import added
-from horovodize.python.comparisons import faced
 from horovodize.python.module import Module
 from horovodize.python.once import once
 from horovodize.python.syntax import FUNCTIONS, LOOPS, Loop, argument, arguments, numbered, says_none
@@ -19,26 +16,19 @@ from horovodize.summary.bound_batches import BoundBatches
 from horovodize.summary.call_paths import Drive
 from horovodize.summary.carried_state import CarriedState
 from horovodize.summary.dataset_methods import ONCE
-from horovodize.summary.drawn_noise import gives_noise
-from horovodize.summary.gathered_in_turns import applies_what_is_gathered, is_gathered_around
+from horovodize.summary.driving import DRAWING, counts, driving, is_small
+from horovodize.summary.gathered_in_turns import applies_what_is_gathered
 from horovodize.summary.graph_iterators import GraphIterators
 from horovodize.summary.kinds import Kind, Kinds
 from horovodize.summary.passed_on import dataset_of, datasets_drawn
 from horovodize.summary.pipeline import Pipelines
-from horovodize.summary.selecting import is_indexed, selects_as_it_goes_on
+from horovodize.summary.selecting import is_indexed
 from horovodize.summary.shown_elements import are_only_shown
 from horovodize.summary.site_kinds import Fit
 from horovodize.summary.sites import Sites
-from horovodize.summary.taken_from_queues import is_taken
 from horovodize.summary.wrapped_iterables import looked_through
 
-_UP_TO = (ast.Lt, ast.LtE)
 _FAR = 2000  # nodes that what a step is taken on is made of
-_SMALL = 16  # `for _ in range(5)` around a step repeats it (critic steps of a GAN), it is not an epoch
-_DRAWING = re.compile(
-    r"^next$|get_next|(next|get|sample|draw|load|make|gen\w*|fetch|random)_?\w*batch|batch\w*(gen|sampl|iter)|^sample|sampler?$"
-    r"|randint|randrange|choice|permutation|^random_"
-)
 _OF_MODELS = {"fit", "train_on_batch", "trainable_variables", "train_step", "apply_gradients"}
 
 
@@ -74,7 +64,7 @@ class Feeding:
     def __init__(self, module: Module, sites: Sites, drive: Drive) -> None:
         self.module, self.sites, self.drive = module, sites, drive
         self.syntax, self.values, self.names = module.syntax, module.values, module.names
-        self.pipelines = Pipelines(module, drive, self._steps)
+        self.pipelines = Pipelines(module, drive, self.taken_steps)
         self.kinds = Kinds(module, self.pipelines)
         self.bound_batches = BoundBatches(self)
         self._beside = list[tuple[Loop, Loop, ast.Call]]()
@@ -119,12 +109,12 @@ class Feeding:
         """The loops that run hand-written steps, each once, in the order of the text."""
         chosen: dict[Loop, list[ast.Call]] = {}
         around: dict[Loop, set[Loop]] = {}
-        for site in self._steps():
+        for site in self.taken_steps():
             for way in self.drive.ways(site):
                 loops = [loop for frame in way for loop in frame.loops]
                 apart = begun_anew(self.syntax, way, models_of(self.module, self.sites, site))
                 apart |= initialized_anew(self.sites, self.drive, way)
-                loop = self._driving([loop for loop in loops if loop not in apart])
+                loop = driving(self, [loop for loop in loops if loop not in apart])
                 if loop is not None:
                     chosen.setdefault(loop, []).append(site)
                     around.setdefault(loop, set()).update(loops[loops.index(loop) + 1 :])
@@ -132,7 +122,7 @@ class Feeding:
             chosen
         ):  # steps in an inner loop and steps beside it: the outer one counts the rounds
             outer = [o for o in chosen if o in around[loop]]
-            if outer and not self._iterates_data(loop) and not self._numbers_rows(loop):
+            if outer and not self.iterates_data(loop) and not self._numbers_rows(loop):
                 chosen[outer[-1]] += chosen.pop(loop)
         for outside in list(dict.fromkeys(o for loop in chosen for o in self._rounds(loop, around[loop]))):
             turns = [loop for loop in chosen if outside in self._rounds(loop, around[loop])]
@@ -178,7 +168,7 @@ class Feeding:
     def _is_over_all(self, loop: Loop) -> bool:
         """Whether a loop goes through all batches of its data, and not a few of them: `for rows in data.take(1):`."""
         e = self.iterable(loop)
-        if e is None or not self.is_over_data(loop) or self._is_small(loop):
+        if e is None or not self.is_over_data(loop) or is_small(self, loop):
             return False
         made = [e, *(o.node for o in self.values.origins(e))]
         takes = [n for n in made if isinstance(n, ast.Call) and self.names.last(n.func) in ("take", "islice")]
@@ -193,7 +183,7 @@ class Feeding:
         if not enclosing or self.is_over_data(loop) or isinstance(loop, ast.While):
             return []
         nearest = max(enclosing, key=lambda o: (o.lineno, o.col_offset))
-        return [nearest] if not self._is_by_rows(loop) and self._counts(nearest) else []
+        return [nearest] if not self._is_by_rows(loop) and counts(self, nearest) else []
 
     def _is_by_rows(self, loop: ast.For | ast.AsyncFor) -> bool:
         """Whether a loop counts batches: by a quotient, or a length."""
@@ -214,20 +204,21 @@ class Feeding:
         if self.is_over_data(loop) or self._is_by_rows(loop):
             return False
         driven = {step for steps in chosen.values() for step in steps}
-        beside = [s for s in self._steps() if s not in driven and self.syntax.function(s) is function]
+        beside = [s for s in self.taken_steps() if s not in driven and self.syntax.function(s) is function]
         return any(way[-1].function is not None for s in beside for way in self.drive.ways(s))
 
     @cached_property
     def undriven(self) -> list[ast.Call]:
         """Steps of which no loop can be told that brings them their data."""
         driven = {step for driver in self.drivers for step in driver.steps}
-        return [s for s in self._steps() if s not in driven]
+        return [s for s in self.taken_steps() if s not in driven]
 
     def trains(self, call: ast.Call) -> bool:
         """Whether a call takes a step, in what it runs."""
-        return self.drive.reaches(call, set[ast.AST](self._steps()))
+        return self.drive.reaches(call, set[ast.AST](self.taken_steps()))
 
-    def _steps(self) -> list[ast.Call]:
+    def taken_steps(self) -> list[ast.Call]:
+        """The places that train by hand."""
         by_hand = self.sites.steps_by_hand
         updates = [
             u.call
@@ -236,44 +227,6 @@ class Feeding:
         ]
         runs = [run.call for run in self.sites.graph.trainings]
         return updates + runs + [f.call for f in self.sites.fits if f.method == "train_on_batch"]
-
-    def _driving(self, loops: list[Loop]) -> Loop | None:
-        """Of the loops around a step, innermost first, the one that brings it its data."""
-        fallback: Loop | None = None
-        for i, loop in enumerate(loops):
-            if self._chooses_step(loop):
-                continue
-            if is_gathered_around(self, loop, loops[i + 1 :]):
-                continue
-            if self.is_over_data(loop):
-                return loop
-            small = self._is_small(loop) and self._is_round(loop, loops[i + 1 :])
-            goes_on = (isinstance(loop, ast.While) or not small) and selects_as_it_goes_on(self, loop)
-            if goes_on or (not small and (self._draws_rows(loop) or self._takes_from_queue(loop))):
-                return loop
-            if fallback is None and not small and self._counts(loop):
-                fallback = loop
-        return fallback
-
-    def _chooses_step(self, loop: Loop) -> bool:
-        """Whether a loop's variable says what is trained: `for net in nets: session.run(net.train_op)`. Not where its turns
-        come back to each, `nets[step % 2]`, or stay with one for long."""
-        if isinstance(loop, ast.While):
-            return False
-        targets, steps = bound_names(loop.target), set[ast.AST](self._steps())
-        for call in (n for s in loop.body for n in walk(s) if isinstance(n, ast.Call)):
-            if (
-                call in steps
-                and call.args
-                and _names_alone(call.args[0]) & targets
-                and self.sites.builds_graph
-            ):
-                return True
-            receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-            named = isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript))
-            if named and _names_alone(receiver) & targets and self.drive.reaches(call, steps):
-                return True
-        return False
 
     def iterable(self, loop: Loop) -> ast.expr | None:
         """What a loop iterates, without `enumerate` and `tqdm` around it; the dataset whose elements it gets one for one."""
@@ -323,11 +276,7 @@ class Feeding:
             return Kind.UNKNOWN
         return Kind.RANGE if self.kinds.is_range(e) else self.kinds.of(e)
 
-    def _counts(self, loop: Loop) -> bool:
-        e = self.iterable(loop)
-        return e is None or self.kinds.is_range(e) or not self.kinds.is_literal(e)
-
-    def _iterates_data(self, loop: Loop) -> bool:
+    def iterates_data(self, loop: Loop) -> bool:
         """Whether a loop's variable is the data of a step: not a number, not a model or a layer."""
         e = self.iterable(loop)
         if e is None or isinstance(loop, ast.While) or self.kinds.is_range(e) or self.kinds.is_literal(e):
@@ -347,28 +296,16 @@ class Feeding:
 
     def is_over_data(self, loop: Loop) -> bool:
         """Whether a loop's variable is the data of a step, or selects it."""
-        return self._iterates_data(loop) or is_indexed(self, loop)
+        return self.iterates_data(loop) or is_indexed(self, loop)
 
-    def _draws(self, loop: Loop) -> bool:
+    def draws(self, loop: Loop) -> bool:
         """Whether a loop's body gets itself data: `next(it)`, a random batch."""
         return any(map(self.is_drawn, self.calls_in(loop)))
-
-    def _draws_rows(self, loop: Loop) -> bool:
-        """The same, and not only noise: `z = sample_z(16)` of a function that draws it."""
-        return any(self.is_drawn(c) and not gives_noise(self.module, c) for c in self.calls_in(loop))
-
-    def _takes_from_queue(self, loop: Loop) -> bool:
-        """Whether a loop takes rows from a queue that it doesn't fill itself: `for _ in range(n): rows = ready.get()`."""
-        taken = [c for c in self.calls_in(loop) if is_taken(self.names, self.values, c)]
-        return bool(taken) and not any(
-            isinstance(c.func, ast.Attribute) and c.func.attr in ("put", "put_nowait")
-            for c in self.calls_in(loop)
-        )
 
     def is_drawn(self, n: ast.AST) -> bool:
         """Whether something is a call that gives another batch each time: `next(it)`, a random one."""
         last = self.names.last(n.func) if isinstance(n, ast.Call) else ""
-        return bool(_DRAWING.search(last)) and "on_batch" not in last
+        return bool(DRAWING.search(last)) and "on_batch" not in last
 
     @once
     def calls_in(self, place: ast.stmt) -> list[ast.Call]:
@@ -414,46 +351,10 @@ class Feeding:
             found += [(call, dataset) for dataset in datasets_drawn(self, source)]
         goes_through = driver.kind is Kind.DATASET
         others = [call for call, _ in found] if len(found) > 1 or goes_through else []
-        shown = {c for c in others if are_only_shown(self.module, self.drive, self._steps(), c)}
+        shown = {c for c in others if are_only_shown(self.module, self.drive, self.taken_steps(), c)}
         return [
             source for call, source in found if call not in shown or (shown == {*others} and not goes_through)
         ]
-
-    def _is_round(self, loop: Loop, outer: list[Loop]) -> bool:
-        """Whether a short loop only repeats a step within a round that a loop around it counts: that one gets data, or takes
-        steps, beside it."""
-        for around in outer:
-            if self._iterates_data(around) or is_indexed(self, around):
-                return True
-            beside = [n for s in around.body for n in walk(s) if not self.syntax.inside(n, loop)]
-            calls = [n for n in beside if isinstance(n, ast.Call)]
-            steps = set[ast.AST](self._steps())
-            if any(_DRAWING.search(self.names.last(c.func)) or self.drive.reaches(c, steps) for c in calls):
-                return True
-        return False
-
-    def _is_small(self, loop: Loop) -> bool:
-        if isinstance(loop, ast.While):
-            return self._counts_to_few(loop)
-        e = self.iterable(loop)
-        args = e.args if isinstance(e, ast.Call) else []
-        if len(args) == 2 and self.kinds.constant(args[0]) == 0:
-            args = args[1:]
-        if len(args) == 1:
-            n = self.kinds.constant(args[0])
-            return n is not None and n <= _SMALL
-        return False
-
-    def _counts_to_few(self, loop: ast.While) -> bool:
-        """`while k < 5: … k += 1`"""
-        sides = faced(loop.test, _UP_TO)
-        if sides is None:
-            return False
-        bound, text = self.kinds.constant(sides[1]), ast.unparse(sides[0])
-        moves = (added(s) for s in loop.body)
-        return (
-            bound is not None and bound <= _SMALL and any(m and ast.unparse(m.target) == text for m in moves)
-        )
 
     # ------------------------------------------------------------------ all of them
 
@@ -482,7 +383,7 @@ class Feeding:
     @once
     def trained_on(self, driver: Driver) -> set[ast.AST]:
         """What the steps of a loop are taken on: all that the calls in it are given that take steps."""
-        steps = set[ast.AST](self._steps())
+        steps = set[ast.AST](self.taken_steps())
         taken = [c for c in self.calls_in(driver.loop) if c in steps or self.drive.reaches(c, steps)]
         return set(self.values.depends([e for c in taken for e in arguments(c)], _FAR))
 
@@ -504,14 +405,6 @@ class Feeding:
         if isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "zip":
             return list(e.args)
         return [e]
-
-
-def _names_alone(e: ast.AST) -> set[str]:
-    """The names in an expression, but for those of which it takes a remainder or a quotient."""
-    if isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Mod, ast.FloorDiv)):
-        return set()
-    own = {e.id} if isinstance(e, ast.Name) else set[str]()
-    return own.union(*map(_names_alone, ast.iter_child_nodes(e)))
 
 
 __all__ = ["Driver", "Feeding", "FitFeed", "Kind"]

@@ -400,7 +400,7 @@ class Steps:
         if feeding.graph_iterated:
             return True
         return any(
-            feeding._iterates_data(loop) or is_indexed(feeding, loop) or feeding._draws(loop)
+            feeding.iterates_data(loop) or is_indexed(feeding, loop) or feeding.draws(loop)
             for loop in loops_around(self.drive, site)
         )
 
