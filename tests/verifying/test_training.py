@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 
 from horovodize.cli import main
+from horovodize.distribute import distribute
 from horovodize.options import Options
+from horovodize.plan import Plan
 from horovodize.running.prepared import prepare
+from horovodize.source import Document
+from horovodize.summary import summarize
 from horovodize.verifying.runs import Run
 from horovodize.verifying.verdict import verify
 from tests.training import running
+from tests.training.cases import PROGRAMS
 from tests.training.variants import BROKEN
 from tests.verifying.warm import WarmTrainer
 
@@ -48,6 +53,16 @@ def test_a_broken_one_does_not(name: str, says: str, tmp_path: Path) -> None:
     found = verify(name, trainer, [2], seeds=2)
     assert not found.alike
     assert says in found.judged[0].conclusion
+
+
+def test_the_flag_by_which_an_estimator_ends_is_no_state_that_ranks_share(tmp_path: Path) -> None:
+    """Its hook sets it in the process that decides, rank 0; all ranks end after the same step by another one."""
+    script = (PROGRAMS / "estimator" / "stopped_early.py").read_text(encoding="utf-8")
+    script = script.replace("import tensorflow as tf", "import tensorflow.compat.v1 as tf")
+    plan = distribute(summarize(Document(script)))
+    assert isinstance(plan, Plan)
+    found = verify("stopped_early", WarmTrainer(script, plan.text, tmp_path, {}), [2], seeds=1)
+    assert found.alike, found.as_json()
 
 
 ALONE_IN_A_SUMMARY = """\

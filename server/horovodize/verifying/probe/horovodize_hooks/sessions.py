@@ -29,6 +29,9 @@ from horovodize_hooks.values import of_arrays
 
 EARLY = 3  # after so many first steps the variables are looked at
 EVERY = 0  # and after each so many later ones; 0: not
+STOPPING = (
+    "signal_early_stopping/"  # an Estimator's flag that the hook of its chief sets, to end the other workers
+)
 BaseSession = session_module.BaseSession
 
 
@@ -335,7 +338,8 @@ class Sessions:
         updates = self._updates[session.graph]
         known = {v.name for u in updates for v in [*u.trained, *u.own()]}
         held = session.graph.get_collection(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)
-        training = Training(session, update, [v for v in held if v.name not in known], None)
+        others = [v for v in held if v.name not in known and not v.name.startswith(STOPPING)]
+        training = Training(session, update, others, None)
         first = not any(other.session is session for other in self._trainings)
         # Keras broadcasts after the first batch; and what other optimizers of the session did is seen at their steps.
         if isinstance(update.optimizer, V1Optimizer):
