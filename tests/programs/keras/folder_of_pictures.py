@@ -18,7 +18,7 @@ train = tf.keras.utils.image_dataset_from_directory("pictures", image_size=(8, 8
 train = train.map(lambda pictures, labels: (pictures / 255.0, labels)).prefetch(2)
 
 model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(1, activation="sigmoid")])
-model.compile(tf.keras.optimizers.SGD(0.05), "binary_crossentropy")
+model.compile(tf.keras.optimizers.SGD(0.01), "binary_crossentropy")
 history = model.fit(train, epochs=4, verbose=2)
 
 print("batches",
