@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from horovodize import catalogue
-from horovodize.facts.differences import command_line
+from horovodize.facts.differences import command_line, order_keys
 from horovodize.facts.differences.draws import Draws
 from horovodize.facts.differences.known_calls import (
     AS_MANY,
@@ -139,6 +139,11 @@ class Calls:
         return {u.call for u in self.flow.sites.updates} | {f.call for f in self.flow.sites.fits}
 
     @cached_property
+    def keyed(self) -> frozenset[ast.Call]:
+        """The calls that order or pick elements by a `key`."""
+        return order_keys.keyed(self.module)
+
+    @cached_property
     def _averaged(self) -> set[ast.AST]:
         """What all ranks are given alike once the tapes average their gradients."""
         return set(self.flow.sites.training_gradients)
@@ -169,6 +174,8 @@ class Calls:
             return
         if name in ASK_FOR_TYPES or catalogue.hook_only_looks(name):
             return
+        if call in self.keyed and not item.size:
+            order_keys.ask(step, self, call, item)  # `heapq.nsmallest(3, members, key=…)`
         if name in COUNTING:
             step.ask_all(given, size=True)
             return
@@ -262,11 +269,7 @@ class Calls:
             for e in map(self._unlisted, self._arguments(call)):
                 step.ask(e, (ITEM,) if len(call.args) == 1 else ())
                 step.ask(e, (), True)
-            for n in (
-                n for k in call.keywords if k.arg == "key" for n in ast.walk(k.value)
-            ):  # an order by a number drawn for each
-                if isinstance(n, ast.Call) and self.draws.is_drawn(self.names.of(n.func) or ""):
-                    step.ask(n, (), False)
+            order_keys.ask(step, self, call, item)
         elif name in ("range", "xrange") and not item.path:
             step.ask_all(call.args)
         elif name == "bool" and all(self._is_container(e) for e in call.args):
@@ -301,7 +304,8 @@ class Calls:
         given, path = self._arguments(call), item.path
         if item.size and not path and name != "next":
             step.ask_all(given, size=True)
-            return
+            if name != "filter":
+                return
         inner = path[1:] if path and name != "next" else path
         if name == "enumerate" and path:
             if inner and inner[0] == 0:
@@ -309,6 +313,11 @@ class Calls:
             inner = inner[1:]
         if name == "zip" and inner and isinstance(inner[0], int) and 0 <= inner[0] < len(given):
             given, inner = [given[inner[0]]], inner[1:]
+        if order_keys.goes_through(self.module, call):
+            for made in (o.node for o in self.values.origins(given[0]) if not o.path) if given else ():
+                self.flow.control.returned(
+                    step, made, inner if name == "map" else (), item.size and name == "map"
+                )
         for e in given:
             self.flow.iterated(step, e, inner, item.size)
         if not path:

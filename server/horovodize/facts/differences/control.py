@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from horovodize.facts.differences import order_keys
 from horovodize.facts.differences.exits import exits, skips, tests
 from horovodize.facts.differences.presence import PRESENCE
 from horovodize.facts.differences.sources import (
@@ -260,6 +261,9 @@ class Control:
             asked = not item.size or item.path or _adds_all(self.syntax.parent[place])
             for value in given if asked and not self._lengthens(place, item) else ():
                 step.ask(value, _path_of_added(self.syntax.parent[place], item), item.size)
+            method = self.syntax.parent.get(self.syntax.parent[place])
+            if method in self.flow.calls.keyed and not item.size:
+                order_keys.ask(step, self.flow.calls, method, item)  # `members.sort(key=…)`
             self.of_statement(step, self.syntax.statement(place), e, adds_up=True)
             if self.counted:
                 self.of_calls(step, place, e)
@@ -302,6 +306,11 @@ class Control:
             changed = _held_by(call.func.value) if isinstance(call.func, ast.Attribute) else None
             if isinstance(changed, (ast.Name, ast.Attribute)):
                 found[ast.unparse(changed)].append((changed, arguments(call)))
+        for call in self.flow.calls.keyed:  # `members.sort(key=…)`
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "sort":
+                held = call.func.value
+                if isinstance(held, (ast.Name, ast.Attribute)):
+                    found[ast.unparse(held)].append((held, []))
         for call in self.module.calls_of(*_PUTTING):  # `heapq.heappush(kept, loss)`
             if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)):
                 found[ast.unparse(call.args[0])].append((call.args[0], call.args[1:]))

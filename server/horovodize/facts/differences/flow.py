@@ -14,6 +14,7 @@ from horovodize.facts.counting import records
 from horovodize.facts.counting.counter_kinds import ITERATIONS
 from horovodize.facts.counting.fetched import Fetched
 from horovodize.facts.counting.hooks import Hooks
+from horovodize.facts.differences import order_keys
 from horovodize.facts.differences.answers import Unknown, Varies
 from horovodize.facts.differences.calls import Calls
 from horovodize.facts.differences.class_attributes import of_class
@@ -280,6 +281,9 @@ class Flow:
                 step.ask_all(arguments(call))
         elif (hook := self.hooks.of(function)) is not None and b.name == hook.number:
             pass  # all ranks are in the same epoch, and take the same step
+        elif held := order_keys.passed(self.module, b):
+            for e, of_element in held:
+                step.ask(e, (*of_element, *item.path), item.size)
         elif isinstance(function, ast.Lambda):
             step.unknown(f"it can't be seen what is passed for `{b.name}`", anchor)
         elif self._is_self(function, anchor):
@@ -337,6 +341,8 @@ class Flow:
             step.ask(value, (*path, *item.path), item.size)
         for kept in given_whole(self.module, e.value) if bindings else ():
             step.ask(kept)
+        for call in order_keys.picks(self.calls, e.value) if bindings else ():
+            order_keys.ask(step, self.calls, call, item)
         self.control.changes(step, e, item)
         if e.attr not in NOT_TRACKED and not bindings and self._is_tracked(e.value):
             step.varies(Source.RUN, e)
@@ -383,7 +389,11 @@ class Flow:
         step.ask_all(fields.set_by_name(self.module, attribute))
 
     def _is_picked(self, e: ast.expr) -> bool:
-        """Whether an object is one of several that something holds: `reports[-1]`, `min(reports)`."""
+        """Whether an object is one of several that something holds: `reports[-1]`, `min(reports)`, `lambda r: r.loss` by which
+        they are ordered."""
+        bound = self.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        if any(order_keys.passed(self.module, b) for b in bound if b.kind == "parameter"):
+            return True
         for o in self.values.origins(e):
             call = o.node if isinstance(o.node, ast.Call) else None
             picks = call is not None and isinstance(call.func, ast.Name) and call.func.id in _PICKING
