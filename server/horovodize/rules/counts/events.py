@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.facts.counting.counter_kinds import Counter, CounterKind
+from horovodize.facts.counting.counter_kinds import Counter
 from horovodize.plan import Decision
 from horovodize.python.comparisons import flipped
 from horovodize.python.module import Module
@@ -74,6 +74,7 @@ from horovodize.rules.counts import (
     optimizer_settings,
     remainders,
     scales,
+    seldom_turns,
     steps_taken_back,
     strides,
     tables_by_step,
@@ -94,7 +95,6 @@ from horovodize.rules.resuming import restored_iterations
 from horovodize.rules.sums import averages_of_events, shared_sums, sum_thresholds
 from horovodize.source import Edit
 from horovodize.source.nodes import walk
-from horovodize.summary.feeding import Kind
 
 _RATIO = (
     "this goes with the training itself: each update still goes with as many of the other; if it is no ratio between "
@@ -308,7 +308,9 @@ def _every(
     if guarded.is_ratio(draft, test, modulo):
         if known is None:
             draft.note("G5", test, _RATIO)
-        elif _waits(draft, modulo, rest):
+        elif (counter := _count(draft, _dividend(modulo))) is not None and seldom_turns.may_never_come(
+            draft, test, _dividend(modulo), counter, not _is_zero(rest)
+        ):
             draft.note("G5", test, gathered_batches.SELDOM.format(known))
         beside_updates.tell(draft, test, divisor)
         return
@@ -361,17 +363,6 @@ def _every(
 def _is_zero(rest: ast.expr | None) -> bool:
     """Whether a remainder is compared with 0, or tested by itself."""
     return rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
-
-
-def _waits(draft: Draft, modulo: ast.expr, rest: ast.expr | None) -> bool:
-    """Whether a loop that begins again in each epoch comes to a turn only after others: `(i + 1) % 4 == 0`."""
-    number = _dividend(modulo)
-    counter = _count(draft, number)
-    if counter is None or counter.kind is not CounterKind.TURN:
-        return False
-    later = isinstance(number, ast.BinOp) or not _is_zero(rest)
-    again = (f.loops for d in counter.drivers for way in draft.drive.ways(d.loop) for f in way)
-    return later and any(again) and all(d.kind is not Kind.RANGE for d in counter.drivers)
 
 
 def _remainder(draft: Draft, modulo: ast.expr, rest: ast.expr, divisor: ast.expr) -> list[Edit]:
