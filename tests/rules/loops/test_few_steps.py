@@ -197,3 +197,28 @@ def test_so_it_is_of_a_few_steps_that_each_turn_of_a_loop_takes(turns: str, said
     plan = plan_of(IN_TURNS.format(turns))
     assert f"range(max(1, {turns} // hvd.size()))" in plan.text or turns in ("n", "500")
     assert any("nor evenly among" in m.message for m in plan.notes) is said
+
+
+OPS_IN_TURNS = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+rows = np.ones((600, 4), "float32")
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.layers.dense(x, 1) ** 2)
+one, two = tf.train.AdamOptimizer(0.1).minimize(loss), tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for epoch in range({}):
+        order = np.random.permutation(600)
+        for start, op in zip(range(0, 600, 20), [one, one, two] * 10):
+            sess.run(op, {{x: rows[order[start:start + 20]]}})
+"""
+
+
+@pytest.mark.parametrize(("epochs", "said"), [(3, True), (300, False)])
+def test_so_it_is_of_a_few_turns_of_many_steps(epochs: int, said: bool) -> None:
+    """Three epochs became one on two ranks, 30 steps for the share of 45, and nothing was said."""
+    plan = plan_of(OPS_IN_TURNS.format(epochs))
+    assert f"range(max(1, {epochs} // hvd.size()))" in plan.text or epochs == 300
+    assert any("turns of many steps can't be divided" in m.message for m in plan.notes) is said

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from horovodize.python.syntax import argument
+from horovodize.python.syntax import LOOPS, Loop, argument
 from horovodize.rules.drafting.draft import Draft
 from horovodize.rules.loops import epoch_axes
 from horovodize.rules.numbers.shares import change_count, feeding, is_none
@@ -24,7 +24,7 @@ _ONE_EACH = (
 )
 
 _UNEVEN = (
-    "{0} steps can't be divided among more than {0} ranks, nor evenly among a number that doesn't divide {0}: there all ranks "
+    "{0} {1} can't be divided among more than {0} ranks, nor evenly among a number that doesn't divide {0}: there all ranks "
     "together take more of them, or fewer, than one process"
 )
 
@@ -52,8 +52,20 @@ def are_one(draft: Draft, rule: str, steps: ast.expr) -> bool:
     return known == 1
 
 
-def tell(draft: Draft, rule: str, steps: ast.expr) -> None:
+def tell(draft: Draft, rule: str, steps: ast.expr, what: str = "steps") -> None:
     """Says of a few steps, which each turn of a loop takes, or each epoch, that not all numbers of ranks share them evenly."""
     known = feeding(draft).kinds.constant(steps)
     if known is not None and 1 < known < _FEW:
-        draft.note(rule, steps, _UNEVEN.format(known))
+        draft.note(rule, steps, _UNEVEN.format(known, what))
+
+
+def tell_of_turns(draft: Draft, rule: str, loop: Loop, turns: ast.expr) -> None:
+    """The same of a few turns that come again and again, or take many steps each: `for epoch in range(3):` around a loop that
+    isn't divided itself."""
+    places: set[ast.AST] = {u.call for u in draft.sites.updates}
+    places |= {run.call for run in draft.sites.graph.trainings}
+    inner = (n for s in loop.body for n in ast.walk(s) if isinstance(n, LOOPS))
+    if any(draft.drive.reaches(n, places) for n in inner):
+        tell(draft, rule, turns, "turns of many steps")
+    elif draft.syntax.loops(loop):
+        tell(draft, rule, turns)

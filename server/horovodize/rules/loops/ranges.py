@@ -78,8 +78,7 @@ def divide_range(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> None:
         keep_last(draft, driver, e.args[0], 0, rule)
         if not last_events.divide(draft, driver, e.args[0], rule):
             divide_count(draft, e.args[0], rule)
-        if draft.syntax.loops(driver.loop):  # again and again
-            few_steps.tell(draft, rule, e.args[0])
+        few_steps.tell_of_turns(draft, rule, driver.loop, e.args[0])
     elif (numbers := counts_from(draft, e)) is not None and not indexed:
         divide_from(draft, driver, numbers, rule)
     elif single and isinstance(e, ast.Call) and (traced or draft.names.last(e.func) == "trange"):
