@@ -55,19 +55,49 @@ def is_length(draft: Draft, e: ast.expr) -> bool:
     return draft.options.split_data and draft.divided and any(w.most is e for w in _divided(draft))
 
 
-def _divided(draft: Draft) -> Iterator[_Window]:
-    """The windows that each step adds to, by whose mean something is decided."""
-    for window in (*_deques(draft), *_lists(draft)):
-        number = draft.facts.feeding.kinds.constant(window.most)
-        if number is None or number < 2 or not (_decides(draft, window) or _holds_weights(draft, window)):
-            continue
-        grows = [
-            c
-            for c in growing(draft, window.held)
-            if isinstance(c, ast.Call) and draft.names.last(c.func) == "append"
-        ]
-        if len(grows) == 1 and with_each_step.is_by_step(draft, grows[0]):
-            yield window
+def _divided(draft: Draft) -> list[_Window]:
+    """The windows that each step adds to, by whose mean something is decided, and those that get what falls out of them."""
+    deciding = [
+        (w, grows) for w in (*_deques(draft), *_lists(draft)) if (grows := _grows(draft, w)) is not None
+    ]
+    found = [w for w, grows in deciding if with_each_step.is_by_step(draft, grows)]
+    later = [(w, grows) for w, grows in deciding if w not in found]
+    while more := [
+        w for w, grows in later if w not in found and any(_falls_out(draft, grows, f) for f in found)
+    ]:
+        found += more
+    return found
+
+
+def _grows(draft: Draft, window: _Window) -> ast.Call | None:
+    """What adds to a window by which something is decided; None where there is no such call, or several."""
+    number = draft.facts.feeding.kinds.constant(window.most)
+    if number is None or number < 2 or not (_decides(draft, window) or _holds_weights(draft, window)):
+        return None
+    grows = [
+        c
+        for c in growing(draft, window.held)
+        if isinstance(c, ast.Call) and draft.names.last(c.func) == "append"
+    ]
+    return grows[0] if len(grows) == 1 else None
+
+
+def _falls_out(draft: Draft, grows: ast.Call, window: _Window) -> bool:
+    """Whether what is added is the first of another window, `older.append(newer.popleft())`."""
+    made = [o.node for e in grows.args[:1] for o in draft.values.origins(e)]
+    firsts = [taken for n in made if (taken := _first_taken_from(n)) is not None]
+    return bool(made) and len(firsts) == len(made) and all(e in window.reads for e in firsts)
+
+
+def _first_taken_from(n: ast.AST) -> ast.expr | None:
+    """`window` of `window.popleft()` and `window.pop(0)`"""
+    match n:
+        case ast.Call(func=ast.Attribute(value=held, attr="popleft")):
+            return held
+        case ast.Call(func=ast.Attribute(value=held, attr="pop"), args=[ast.Constant(value=0)]):
+            return held
+        case _:
+            return None
 
 
 def _deques(draft: Draft) -> Iterator[_Window]:
