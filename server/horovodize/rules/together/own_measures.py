@@ -4,6 +4,7 @@ what a stopper or a plateau was told of them. Part of G4, S5 and G2; `means` ave
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from horovodize.facts.differences.answers import Varies
@@ -15,8 +16,9 @@ from horovodize.rules.drafting.draft import Draft
 from horovodize.rules.numbers.lengths import growing
 from horovodize.rules.numbers.shares import feeding
 from horovodize.rules.scaling import strong
+from horovodize.rules.together import picked_numbers
 from horovodize.rules.together.any_rank_test import can_agree, differing
-from horovodize.rules.together.number_parts import held_in, is_item, leaves, list_of
+from horovodize.rules.together.number_parts import Held, held_in, is_item, leaves, list_of
 
 _MEANS = ("mean", "nanmean", "average", "reduce_mean", "sum", "reduce_sum", "fsum")
 _APPENDING = ("append", "appendleft", "add")
@@ -56,14 +58,21 @@ def _measured_of(
             continue  # `last` of `last and mean < last` is a number, as the other one says
         seen = set(behind)  # a number that is averaged where another part reads it, isn't here
         of_leaf: set[Measured] | None = None
+        if (picking := picked_numbers.picking(draft, leaf)) is not None:
+            of_leaf = _put_into(draft, picked_numbers.lists_in(draft, picking), seen)
         is_number = counts or _begins_with_number(draft, leaf)
         total = _total(draft, leaf) if is_number and isinstance(leaf, ast.Name) else None
-        if total is not None:
+        if picking is not None:
+            if of_leaf is None:
+                return None
+        elif total is not None:
             of_leaf = {total}
         elif is_number and isinstance(leaf, ast.Name) and _is_differentiated(draft, leaf):
             of_leaf = {leaf}  # where it is read: the loss that a tape follows stays as it is
         elif isinstance(leaf, (ast.Name, ast.Attribute)) or is_item(leaf):
             of_leaf = _set_by(draft, leaf, seen, is_number)
+            if of_leaf is None and picked_numbers.is_picked(draft, leaf):
+                return None
             if (
                 isinstance(leaf, (ast.Name, ast.Attribute))
                 and of_leaf is None
@@ -115,8 +124,12 @@ def _listed(draft: Draft, e: ast.expr, seen: set[ast.AST]) -> set[Measured] | No
         return None
     if draft.names.last(e.func) in _MEANS if isinstance(e, ast.Call) else isinstance(e.slice, ast.Slice):
         return None
+    return _put_into(draft, [list_of(draft, held) for held in held_in(e) if differing(draft, held)], seen)
+
+
+def _put_into(draft: Draft, own: Sequence[Held], seen: set[ast.AST]) -> set[Measured] | None:
+    """The same of what some lists hold; None where what they get isn't seen, or can't be averaged there."""
     found = set[Measured]()
-    own = [list_of(draft, held) for held in held_in(e) if differing(draft, held)]
     for held in own:
         grows = growing(draft, held)
         put = [c.args[0] for c in grows if draft.names.last(c.func) in _APPENDING and len(c.args) == 1]
@@ -236,6 +249,8 @@ def _of_value(draft: Draft, b: Binding, seen: set[ast.AST], is_number: bool) -> 
     value = _part(b)
     if not differing(draft, value):
         return set()
+    if (picking := picked_numbers.picked_by(draft, b)) is not None:
+        return _put_into(draft, picked_numbers.lists_in(draft, picking), seen)
     if b.kind == "augment":
         return None  # a sum over steps: what is made of it may be averaged
     is_made = isinstance(value, (ast.Name, ast.Attribute)) or value not in (
