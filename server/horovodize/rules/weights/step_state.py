@@ -8,6 +8,7 @@ from dataclasses import replace
 from horovodize.catalogue.weights import OF_MODEL
 from horovodize.python.syntax import FUNCTIONS
 from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.weights import handed_variables
 from horovodize.rules.weights.step_place import Place, is_sonnets
 from horovodize.summary.express_in_caller import lift, outwards
 
@@ -35,6 +36,9 @@ def variable_texts(draft: Draft, expression: ast.expr, place: Place) -> dict[str
         models = [lift(draft.module, m, place.way, place.depth) for m in _picked_from(draft, part)]
         if models and all(m is not None for m in models):
             found |= {f"{ast.unparse(m)}.variables": None for m in models if m is not None}
+            continue
+        if handed := handed_variables.models(draft, part, place.statement):
+            found |= {f"{m.id}.variables": None for m in handed}
             continue
         lifted = lift(draft.module, part, place.way, place.depth)
         if lifted is None:

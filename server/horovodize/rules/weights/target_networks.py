@@ -20,6 +20,7 @@ from horovodize.python.binding import Binding
 from horovodize.python.module import Module
 from horovodize.python.syntax import CALLABLES, FUNCTIONS, LOOPS, Loop, argument
 from horovodize.rules.drafting.draft import Draft
+from horovodize.rules.weights import handed_variables
 from horovodize.rules.weights.called_there import is_there, said_at
 from horovodize.rules.weights.step_place import Place
 from horovodize.rules.weights.step_state import is_one_variable
@@ -272,7 +273,11 @@ def _untrained(draft: Draft, place: Place) -> Iterator[Copy]:
     `run(base.trainable_variables + …)`, the base; or only in some cases: `head.variables if frozen else …`."""
     trained = set[ast.AST]()
     for variables in (v for u in draft.sites.updates for v in u.variables):
-        trained |= set[ast.AST].intersection(*(trained_by(draft, [e]) for e in _cases(draft, variables)))
+        frozen = handed_variables.without_name(draft, variables, place.statement)  # it may be, in parts
+        parts = {made for m in frozen for made in made_of(draft, m)}
+        trained |= (
+            set[ast.AST].intersection(*(trained_by(draft, [e]) for e in _cases(draft, variables))) - parts
+        )
     return looked_at(draft, place, trained)
 
 
