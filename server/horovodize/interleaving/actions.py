@@ -132,6 +132,12 @@ class Turns(Step):
     def parts(self) -> Block:
         return (*self.body, *self.after)
 
+    @cached_property
+    def changes_again(self) -> bool:
+        """Whether it may send weights in one turn, change them in the next, and train with them in the one after that."""
+        inner = held(self.body)
+        return bool(inner & Holds.EQUALS) and any(isinstance(a, Change) for a in everything(self.body))
+
 
 @dataclass(frozen=True, eq=False)
 class Stop(Step):

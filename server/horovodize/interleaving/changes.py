@@ -12,6 +12,7 @@ from horovodize.facts.horovod.horovod_use import WRAPPERS, rates_of
 from horovodize.facts.rates.optimizers import Arrival
 from horovodize.interleaving.session_changes import SessionChanges
 from horovodize.interleaving.torch_changes import TorchChanges
+from horovodize.interleaving.trained_models import TrainedModels
 from horovodize.python.binding import Binding
 from horovodize.python.syntax import argument, has_unpacking
 
@@ -52,6 +53,7 @@ class Changes:
         self.facts, self.module = facts, facts.module
         self._looked_at: list[ast.expr] = []  # a name isn't made of itself
         self._torch, self._sessions = TorchChanges(facts), SessionChanges(facts)
+        self._models = TrainedModels(facts)
 
     def of(self, call: ast.Call) -> str:
         """What of the training a call changes on the rank that makes it: "weights" (also those of an optimizer), "rate", or
@@ -204,26 +206,9 @@ class Changes:
             for asked, given in parts(around.test, arm == "body")
         )
 
-    @cached_property
-    def _trained(self) -> set[str]:
-        """How the models that are trained are written."""
-        sites = self.facts.sites
-        found = {ast.unparse(f.model) for f in sites.fits}
-        for name in _VARIABLES:
-            found |= {
-                ast.unparse(n.value) for n in self.module.loads.get(name) if isinstance(n, ast.Attribute)
-            }
-        # `tape.gradient(loss, model.variables)`: all of them, where none is left out of training.
-        for asked in self.module.loads.get("gradient"):
-            call = self.module.syntax.parent.get(asked)
-            of = argument(call, "sources", 1) if isinstance(call, ast.Call) and call.func is asked else None
-            if isinstance(of, ast.Attribute) and of.attr in _ALL_VARIABLES:
-                found.add(ast.unparse(of.value))
-        return found
-
     def _is_trained(self, e: ast.expr) -> bool:
-        text = ast.unparse(e)
-        return text in self._trained or (text == "self.model" and self.facts.hooks.around(e) is not None)
+        of_hook = ast.unparse(e) == "self.model" and self.facts.hooks.around(e) is not None
+        return of_hook or self._models.are(e)
 
     def _is_asked_in_steps(self, e: ast.expr) -> bool:
         """Whether a network that isn't trained itself says what another one learns, as the target of a Q network does."""
@@ -250,7 +235,7 @@ class Changes:
         """Whether a checkpoint was made to keep what is trained."""
         kept = [k for made in self.module.values.calls(checkpoint) for k in made.keywords]
         text = ast.unparse(checkpoint)
-        return any(self._is_trained(k.value) or f"{text}.{k.arg}" in self._trained for k in kept)
+        return any(self._is_trained(k.value) or f"{text}.{k.arg}" in self._models.texts for k in kept)
 
     def _keeps_all(self, saver: ast.expr) -> bool:
         """Whether this is a saver of a graph that keeps all of its variables, or those that are trained."""

@@ -40,7 +40,7 @@ Key: TypeAlias = tuple[object, ...]
 _LONG = 400  # steps after which a run is cut: what comes later isn't compared
 _MOST_STEPS = 20_000  # that are gone through, whether others notice them or not: then, too
 _TURNS = 2  # of a loop whose number isn't seen
-_MOST = 3  # turns, of a loop that ranks go through differently often
+_MOST = 3  # turns, of a loop that ranks go through differently often, or that changes weights after it has sent them
 
 
 class _Cut(Exception):
@@ -238,7 +238,9 @@ class Execution:
         if seen is None and taken is not Taken.OWN and equals_at_once(choice.parts) and not choice.free:
             # `if first_batch:`, before a broadcast: it is done the first time, and not again.
             self._times[test] = self._times.get(test, 0) + 1
-            seen = (Holds.EQUALS in held(choice.yes)) == (self._times[test] == 1)
+            sends = Holds.EQUALS in held(choice.yes)
+            again = self._times[test] > 1 and not self._is_decided(test, sends)
+            seen = sends != again
         elif seen is None:
             key = self._own_key(test) if taken is Taken.OWN else ("alike", self.answers.text(test))
             seen = self.decisions.answer(key, first=not _ends_the_run(choice.yes))
@@ -263,6 +265,11 @@ class Execution:
             self._unsure -= taken is Taken.UNSURE
             self._modes -= is_mode
             self._several -= begins
+
+    def _is_decided(self, test: ast.expr, answer: bool) -> bool:
+        """Whether a test that is written alike was answered so: `if step == 5: restore()`, then `if step == 5: send()`."""
+        key: Key = ("alike", self.answers.text(test))
+        return key in self.decisions.first and self.decisions.answer(key, first=answer) == answer
 
     def _truth(self, by_rank: ByRank, test: ast.expr) -> bool | None:
         """Whether a test is true on a rank, as the calls that led here pass what it asks for: `run(rows, train=False)`; or
@@ -295,6 +302,8 @@ class Execution:
 
     def _turns(self, turns: Turns) -> Exit | None:
         number = self._number(turns.loop)
+        if number == _TURNS and turns.changes_again:
+            number = _MOST
         for _ in range(number):
             how = self._block(turns.body)
             if how is Exit.BREAK:
