@@ -27,6 +27,7 @@ from horovodize.interleaving.asked import (
 )
 from horovodize.interleaving.counted import made_of_numbers, number_choices
 from horovodize.interleaving.handed_shares import is_handed_elsewhere
+from horovodize.interleaving.own_gradients import OwnGradients
 from horovodize.interleaving.own_losses import OwnLosses
 from horovodize.interleaving.rows_alike import RowsAlike
 from horovodize.python.syntax import argument
@@ -80,7 +81,11 @@ class OwnAnswers:
         self._modes: dict[ast.expr, bool] = {}
         self._texts: dict[ast.expr, str] = {}
         self._of_hosts: dict[ast.expr, bool] = {}
-        self._losses, self.rows_alike = OwnLosses(facts), RowsAlike(facts)
+        self._losses, self.rows_alike, self._gradients = (
+            OwnLosses(facts),
+            RowsAlike(facts),
+            OwnGradients(facts),
+        )
         self._asked_again: set[ast.expr] = set()
 
     def of_test(self, test: ast.expr) -> Taken:
@@ -237,6 +242,8 @@ class OwnAnswers:
         if not counted and self._comes_of_own_rows(e, varies):
             return Taken.ALIKE if self.rows_alike.asks_for_the_same(e) else Taken.OWN
         if not counted and self.facts.horovod.of_torch and self._comes_of_a_sampler(e, reasons):
+            return Taken.OWN
+        if not counted and self._gradients.are_behind(e, reasons):
             return Taken.OWN
         if reasons and not counted and self._losses.decide(e, [part for _, part in self._fetched_for(e)]):
             return Taken.OWN
