@@ -15,6 +15,7 @@ from horovodize.facts.horovod.rank_tests import RankTests
 from horovodize.interleaving.compared import COMPARISONS
 from horovodize.interleaving.left_over import is_left_over
 from horovodize.interleaving.settings import Settings
+from horovodize.python import fields
 from horovodize.python.binding import Binding
 from horovodize.python.names import Names
 from horovodize.python.syntax import position
@@ -83,6 +84,14 @@ class ByRank:
         except (Unseen, TypeError, ValueError, ArithmeticError):
             return None
         return found if isinstance(found, int) else None
+
+    def plain(self, e: ast.expr) -> int | float | str | None:
+        """A number or a text; None where it isn't to be seen."""
+        try:
+            found = self._value(e, 0)
+        except (Unseen, TypeError, ValueError, ArithmeticError):
+            return None
+        return found if isinstance(found, (int, float, str)) else None
 
     def set_by(self, e: ast.expr) -> frozenset[ast.AST]:
         """What may set what an expression is made of, on this rank: not what stands under tests that it answers otherwise."""
@@ -190,6 +199,9 @@ class ByRank:
         if any(b.kind == "augment" for b in bound):
             raise Unseen
         found = [o for o in self.facts.module.values.origins(e) if o.node is not e]
+        given = [] if found else fields.read_by(self.facts.module, e)
+        if len(given) == 1:
+            return self._value(given[0], depth)
         told = [o for o in found if self.facts.horovod.is_call(o.node, *_TOLD)]
         if len(told) == 1 and all(o in told or isinstance(o.node, ast.Constant) for o in found):
             found = told  # a number without Horovod, and the rank with it

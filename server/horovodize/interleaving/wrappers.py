@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from horovodize.python.module import Module
 from horovodize.python.syntax import FUNCTIONS, Function
+from horovodize.summary.call_paths import TRACERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +28,12 @@ class Wrapper:
 
 
 def wrapper_of(module: Module, function: ast.AST) -> Wrapper | None:
-    """The only decorator of a function, where it can be gone into."""
-    if not isinstance(function, FUNCTIONS) or len(function.decorator_list) != 1:
+    """The decorator of a function, where it can be gone into; below it, others may have the function traced."""
+    if not isinstance(function, FUNCTIONS) or not function.decorator_list:
         return None
-    (decorator,) = function.decorator_list
+    decorator, *below = function.decorator_list
+    if not all(_traces(module, d) for d in below):
+        return None
     origins = module.values.origins(decorator)
     maker = origins[0].node if len(origins) == 1 and not origins[0].path else None
     if not isinstance(maker, FUNCTIONS) or not isinstance(maker.body[-1], ast.Return):
@@ -40,6 +43,12 @@ def wrapper_of(module: Module, function: ast.AST) -> Wrapper | None:
     if len(inner) != 1 or len(given) != 1 or not isinstance(returned, ast.Name):
         return None
     return Wrapper(inner[0], given[0]) if returned.id == inner[0].name else None
+
+
+def _traces(module: Module, decorator: ast.expr) -> bool:
+    """`@tf.function`, also with arguments: it runs what it is put on, wherever it is called."""
+    made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return module.names.of(made_by) in TRACERS
 
 
 __all__ = ["Wrapper", "wrapper_of"]

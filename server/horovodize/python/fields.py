@@ -30,6 +30,16 @@ def given_as(module: Module, made: ast.Call, field: str) -> Iterator[ast.expr]:
         yield default
 
 
+def read_by(module: Module, e: ast.expr) -> list[ast.expr]:
+    """What a field that is read was given by the calls that made its objects, where nothing sets it: `where.rank` of
+    `where = Place(hvd.rank(), hvd.size())`. Whatever else it may be is left out."""
+    if not isinstance(e, ast.Attribute) or module.names.of(e) is not None:
+        return []
+    if module.values.attribute_bindings(e):
+        return []
+    return [given for made in module.values.calls(e.value) for given in given_as(module, made, e.attr)]
+
+
 def given_anywhere(module: Module, field: str) -> list[ast.expr]:
     """The same of all calls that make an object with such a field, where it isn't known which object is meant."""
     made = (c for c in module.syntax.calls if field in dict(_fields(module, c)))
@@ -68,4 +78,4 @@ def _fields(module: Module, made: ast.Call) -> Iterator[tuple[str, ast.expr | No
                 yield from ((str(n.value), None) for n in names.elts if isinstance(n, ast.Constant))
 
 
-__all__ = ["given_anywhere", "given_as", "names", "set_by_name"]
+__all__ = ["given_anywhere", "given_as", "names", "read_by", "set_by_name"]

@@ -17,7 +17,7 @@ from horovodize.source.nodes import walk
 from horovodize.summary.handed_fetches import fetches_no_training
 from horovodize.summary.sites import Sites
 
-_TRACERS = (
+TRACERS = (
     "tensorflow.function",
     "tensorflow.contrib.eager.defun",
     "tensorflow.eager.defun",
@@ -59,12 +59,12 @@ class Drive:
         for function in m.syntax.functions:
             for decorator in function.decorator_list:
                 called = decorator.func if isinstance(decorator, ast.Call) else decorator
-                if m.names.of(called) in _TRACERS:
+                if m.names.of(called) in TRACERS:
                     found.append((function, decorator if isinstance(decorator, ast.Call) else None))
                 else:
                     found += [(function, call) for call in _tracers(m, decorator)]
         for call in m.calls_which(_may_trace):
-            tracers = [call] if m.names.of(call.func) in _TRACERS else _tracers(m, call.func)
+            tracers = [call] if m.names.of(call.func) in TRACERS else _tracers(m, call.func)
             if tracers and call.args:
                 origins = m.values.origins(call.args[0])
                 functions = [o.node for o in origins if isinstance(o.node, FUNCTIONS) and not o.path]
@@ -188,10 +188,10 @@ def _tracers(m: Module, e: ast.expr) -> list[ast.Call]:
     return [
         call
         for call in made
-        if (m.names.of(call.func) in _TRACERS and not call.args)
-        or (m.names.last(call.func) == "partial" and any(m.names.of(a) in _TRACERS for a in call.args))
+        if (m.names.of(call.func) in TRACERS and not call.args)
+        or (m.names.last(call.func) == "partial" and any(m.names.of(a) in TRACERS for a in call.args))
     ]
 
 
 def _may_trace(module: Module, call: ast.Call) -> bool:
-    return module.names.of(call.func) in _TRACERS or bool(_tracers(module, call.func))
+    return module.names.of(call.func) in TRACERS or bool(_tracers(module, call.func))

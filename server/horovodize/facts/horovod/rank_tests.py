@@ -11,6 +11,7 @@ from horovodize.facts.differences.certain_tests import CertainTests
 from horovodize.facts.differences.sources import ENDS_OF_PROGRAM
 from horovodize.facts.horovod.chosen_by_rank import deciding_object
 from horovodize.facts.horovod.horovod_use import HorovodUse
+from horovodize.python import fields
 from horovodize.python.module import Module
 from horovodize.python.syntax import CALLABLES, Function
 from horovodize.summary.call_paths import Drive, Frame
@@ -56,6 +57,8 @@ class RankTests:
             return True
         if isinstance(e, ast.Call) and self.module.names.last(e.func) in ("int", "str") and len(e.args) == 1:
             return self.is_rank(e.args[0], depth + 1)
+        if any(self.is_rank(given, depth + 1) for given in fields.read_by(self.module, e)):
+            return True
         return any(
             self.is_rank(o.node, depth + 1)
             for o in self.module.values.origins(e)
@@ -86,9 +89,9 @@ class RankTests:
             case ast.Name() | ast.Attribute() | ast.Call():
                 if isinstance(test, ast.Call) and self._answers_by_rank(test):
                     return True
-                found = [
-                    o.node for o in self.module.values.origins(test) if not o.path and o.node is not test
-                ]
+                origins = self.module.values.origins(test)
+                found = [o.node for o in origins if not o.path and o.node is not test]
+                found += fields.read_by(self.module, test)
                 return any(isinstance(n, ast.expr) and self.decides(n, depth + 1) for n in found)
         return False
 

@@ -10,16 +10,16 @@ rank answers for itself, and both train on before a broadcast; likewise on what 
 broadcast sends, on rates that a session is fed, and on copies of weights into a network that the loss asks. A broadcast that a
 flag leaves out just where rank 0 has restored its weights (`epoch == 0`, `not args.resume`) sends nothing. On layers,
 optimizers, and callbacks that stop or set rates, which are made with numbers that each rank draws for itself, or finds in its
-own part of the rows (`len(set(labels))`); on rates of optimizers and schedulers that go by the number of the rank; on rates
-that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels or words, get by the order of a
-set (also sorted by counts, of which several are the same), by `hash`, or by the rows of one rank (`Tokenizer`,
-`TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into a model, or that it draws to be frozen; on
-weights that ranks set to draws of their own, those of a model just built among them, or to what they make of their own rows;
-on runs of a session that set weights on one rank alone, unless it sets them back; on numbers or projections drawn once that
-losses are made with, or masks that a layer computes with; on averaged gradients that a rank applies or leaves out by its own
-loss, or that it changes by it or by a draw of its own; on models that a rank chooses by its own rows and trains on, and on
-what it moves on by its own rows and losses are made with. As information, on what rows are scaled by, if that is the mean, or
-another number, of the rank's own part of them.
+own part of the rows (`len(set(labels))`), or that go by the number of the rank; on rates of optimizers and schedulers that go
+by the number of the rank; on rates that the function of a `LearningRateScheduler` draws; on numbers that texts, such as labels
+or words, get by the order of a set (also sorted by counts, of which several are the same), by `hash`, or by the rows of one
+rank (`Tokenizer`, `TextVectorization`, `LabelEncoder`); on layers that a rank's own draw puts into a model, or that it draws
+to be frozen; on weights that ranks set to draws of their own, those of a model just built among them, or to what they make of
+their own rows; on runs of a session that set weights on one rank alone, unless it sets them back; on numbers or projections
+drawn once that losses are made with, or masks that a layer computes with; on averaged gradients that a rank applies or leaves
+out by its own loss, or that it changes by it or by a draw of its own; on models that a rank chooses by its own rows and trains
+on, and on what it moves on by its own rows and losses are made with. As information, on what rows are scaled by, if that is
+the mean, or another number, of the rank's own part of them.
 
 ## Quick fix
 None: usually `hvd.broadcast_variables(model.variables, root_rank=0)` after the change, or one decision for all ranks, by an
@@ -355,6 +355,7 @@ from horovodize.restrictions.horovod.changed_gradients import changed_gradients,
 from horovodize.restrictions.horovod.frozen_layers import frozen_layers
 from horovodize.restrictions.horovod.hashed_texts import hashed
 from horovodize.restrictions.horovod.made_apart import (
+    chosen_by_rank,
     goes_by_rank,
     goes_by_steps,
     is_given_each_epoch,
@@ -381,9 +382,11 @@ def find(context: Context) -> Iterator[Violation]:
         if never_sent and drift.detail == "weights":
             continue  # HVD306 says so
         yield RESTRICTION.at(context, where(drift), said(drift), related=as_related(context, drift))
-    answers = OwnAnswers(context.facts)
+    answers, asks = OwnAnswers(context.facts), bool(context.facts.horovod.calls("rank", "local_rank"))
     for call in made(context):
         drawn = next((e for e in numbers_given(call) if _is_own(context, answers, e)), None)
+        if drawn is None and asks and not context.facts.rank_tests.may_be_guarded(call):
+            drawn = chosen_by_rank(context, call)
         if drawn is not None:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
@@ -396,6 +399,8 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_gradients(context, answers)
         yield from _of_choices(context, answers)
     for call, rate in rates(context):
+        if asks and chosen_by_rank(context, call) is not None:
+            continue  # said above
         if goes_by_rank(context, rate) or (is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from horovodize.facts.horovod.horovod_use import rates_of
+from horovodize.interleaving.by_rank import ByRank
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.given_rates import SCHEDULER, given_rates
 
@@ -22,6 +23,13 @@ _BY_EPOCHS = frozenset(
     "initial_lr warmup_epochs multiplier start_epoch end_epoch steps_per_epoch patience factor min_delta min_lr cooldown "
     "baseline start_from_epoch".split()
 )
+
+_SWITCHES = frozenset(
+    "use_bias activation padding dropout recurrent_dropout nesterov amsgrad rho clipnorm clipvalue global_clipnorm".split()
+)
+_ALIKE = _SHAPING | _BY_EPOCHS | _SWITCHES
+_FIRST = 2  # arguments of a layer or an optimizer: later ones may be a seed
+_RANKS = 2
 
 # Optimizers that are given another.
 _AROUND = re.compile(
@@ -54,6 +62,23 @@ def goes_by_rank(context: Context, rate: ast.expr) -> bool:
     return tests.is_rank(rate)
 
 
+def chosen_by_rank(context: Context, call: ast.Call) -> ast.expr | None:
+    """What of a layer or an optimizer is another on some ranks, as it is made of the rank: `0.9 if comm.is_chief else 0.0`,
+    `hvd.rank() == 0`; also by a name, or by a field of an object."""
+    callback = call in context.module.calls_of(*_STEERING) or context.facts.horovod.is_call(
+        call, *_OF_HOROVOD
+    )
+    given = [] if callback else [*call.args[:_FIRST]]
+    given += [k.value for k in call.keywords if k.arg in _ALIKE]
+    ranks = [ByRank(context.facts, rank, _RANKS) for rank in range(_RANKS)]
+    return next((e for e in given if not isinstance(e, ast.Constant) and _differs(ranks, e)), None)
+
+
+def _differs(ranks: Sequence[ByRank], e: ast.expr) -> bool:
+    found = [by_rank.plain(e) for by_rank in ranks]
+    return None not in found and any(value != found[0] for value in found)
+
+
 def made(context: Context) -> Iterator[ast.Call]:
     """Layers and optimizers, and callbacks that change rates or stop."""
     known = {*context.module.layers, *context.module.optimizers, *context.module.calls_of(*_STEERING)}
@@ -84,4 +109,12 @@ def numbers_given(call: ast.Call) -> Iterator[ast.expr]:
             yield e
 
 
-__all__ = ["goes_by_rank", "goes_by_steps", "is_given_each_epoch", "made", "numbers_given", "rates"]
+__all__ = [
+    "chosen_by_rank",
+    "goes_by_rank",
+    "goes_by_steps",
+    "is_given_each_epoch",
+    "made",
+    "numbers_given",
+    "rates",
+]

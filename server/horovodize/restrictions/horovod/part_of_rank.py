@@ -27,24 +27,21 @@ def dealt_at(context: Context, reason: object, data: ast.expr) -> ast.expr | Non
     for a in context.syntax.ancestors(child):
         is_passed = isinstance(a, ast.Call) and child is not a.func and context.values.callee(a) is not None
         if is_passed or (isinstance(a, ast.Call) and part_taken(context.module, a) is not None):
-            for n in context.values.depends([data], _LIMIT):
-                if isinstance(n, ast.expr) and _is_part_of_rank(context, n):
-                    return n
-            return None
+            return _part_behind(context, data)
         if isinstance(a, (ast.Call, ast.Subscript)) and _is_part(context, a, child):
             return a
-        if isinstance(a, ast.Assign) and any(isinstance(t, ast.Attribute) for t in _targets(a)):
-            kept = (n for n in context.values.depends([data], _LIMIT) if isinstance(n, ast.expr))
-            return next((n for n in kept if _is_part_of_rank(context, n)), None)
+        if isinstance(a, (ast.Assign, ast.Return)):  # under a name, or by what a function gives
+            return _part_behind(context, data)
         if isinstance(a, ast.stmt) or (isinstance(a, ast.Subscript) and isinstance(a.slice, ast.Slice)):
             return None
         child = a
     return None
 
 
-def _targets(kept: ast.Assign) -> list[ast.expr]:
-    """What a rank may be kept under: `self.rank, self.size = hvd.rank(), hvd.size()`."""
-    return [e for t in kept.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
+def _part_behind(context: Context, data: ast.expr) -> ast.expr | None:
+    """Where some data was divided by a rank that has a name there."""
+    behind = (n for n in context.values.depends([data], _LIMIT) if isinstance(n, ast.expr))
+    return next((n for n in behind if _is_part_of_rank(context, n)), None)
 
 
 def _is_part(context: Context, a: ast.Call | ast.Subscript, rank: ast.AST) -> bool:

@@ -8,14 +8,14 @@ rows more. Who has more batches waits for the others in its last steps: the job 
 On a `fit`, the training of an Estimator, or a loop around a wrapped tape or a session's train op, that goes through all that
 its rank was dealt by `shard(hvd.size(), hvd.rank())`, `rows[hvd.rank()::hvd.size()]`, `np.array_split(rows,
 hvd.size())[hvd.rank()]` or blocks of which the last rank's has another length, where nothing fixes the number of steps and
-nothing cuts the rows before to a multiple of size().
-Not where the script asks what is left by a division by size(), or calls `hvd.join()`. A warning on a number of steps or
-epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`, those of a `StopAtStepHook`) that the rank
-decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that rank 0 alone finds and doesn't send. On a
-`fit` to arrays of which rank 0 takes the rows before one, and the others those after it. Also on one that a test of the rank
-changes: `if hvd.rank() == 1: steps -= 1`, or that a count is compared with: `while step < steps + hvd.rank():`. As
-information, on one that nothing but whether a file is there decides, or which the folder holds that the script saves to:
-another host may have others.
+nothing cuts the rows before to a multiple of size(). Not where the script asks what is left by a division by size(), or calls
+`hvd.join()`. A warning on a number of steps or epochs (`take(…)`, `range(…)`, `steps_per_epoch`, `epochs`, `initial_epoch`,
+those of a `StopAtStepHook`) that the rank decides, and size() doesn't: `take(1000 // (hvd.rank() + 1))`, or a first epoch that
+rank 0 alone finds and doesn't send. On a `fit` to arrays of which rank 0 takes the rows before one, and the others those after
+it. Also on one that a test of the rank changes: `if hvd.rank() == 1: steps -= 1`, or that a count is compared with: `while
+step < steps + hvd.rank():`; and on a `fit` whose number each rank takes from its own clock or draw: `epochs=int((end -
+time.time()) // 60)`. As information, on one that nothing but whether a file is there decides, or which the folder holds that
+the script saves to: another host may have others.
 
 In a script of `horovod.torch`, a warning on a `DistributedSampler` that is given the local rank beside the number of all
 ranks, and on one that is given neither: it asks `torch.distributed`, which isn't started.
@@ -67,11 +67,13 @@ for x in rows.take(1000 // (hvd.rank() + 1)):
 
 ```python
 import os
+import time
 
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
 hvd.init()
+began = time.time()
 first = 0
 if hvd.rank() == 0:
     for epoch in range(10, 0, -1):
@@ -82,6 +84,8 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01 * hvd.size())), "mse")
 callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
 model.fit(x, y, epochs=10, initial_epoch=first, callbacks=callbacks)  # HVD323
+for_an_hour = int(3600 // (time.time() - began))
+model.fit(x, y, epochs=for_an_hour, callbacks=callbacks)  # HVD323
 ```
 
 ```python
@@ -214,6 +218,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from horovodize.facts.differences.answers import Unknown, Varies
+from horovodize.interleaving import OwnAnswers
 from horovodize.python.syntax import FUNCTIONS, argument
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod import torch_training
@@ -314,6 +319,7 @@ def _of_two_parts(context: Context) -> Iterator[Violation]:
 def _chosen(context: Context) -> Iterator[Violation]:
     """What trains with other ranks for as many steps or epochs as its rank says."""
     use, sessions = context.facts.horovod, {site for site, _ in turns_of_sessions(context)}
+    answers, fits = OwnAnswers(context.facts), {f.call for f in context.sites.fits}
     seen: set[ast.AST] = set()
     for site, counts in [*numbers(context), *turns_of_sessions(context)]:
         if not use.runs(site) or context.facts.rank_tests.may_be_guarded(site):
@@ -322,6 +328,8 @@ def _chosen(context: Context) -> Iterator[Violation]:
             asked = next(set_by_rank(context, count), None)
             if asked is None:
                 asked = _asked(context, count) if site not in sessions else _added_rank(context, count)
+            if asked is None and site in fits and answers.is_drawn(count, orders=False):
+                asked = count  # in the turns of a loop, following the ranks says so: HVD331
             if asked is None and (file := found_on_a_host(context, count)) is not None and file not in seen:
                 seen.add(file)
                 yield RESTRICTION.at(
