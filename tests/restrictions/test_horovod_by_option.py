@@ -66,3 +66,27 @@ def test_what_a_function_compiles_is_no_loaded_model_alone() -> None:
 )
 def test_an_option_compiles_with_a_plain_optimizer(model: str, found: bool) -> None:
     assert bool(violations(changed(SCRIPT, ("MODEL", model)), "HVD304")) is found
+
+
+BEGUN = """\
+import os
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+
+hvd.init()
+optimizer = OPTIMIZER
+if os.path.exists("last.h5"):
+    model = hvd.load_model("last.h5")
+else:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+    model.compile(optimizer, "mse")
+model.fit(rows, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)])
+"""
+
+
+def test_a_run_that_begins_is_not_one_that_resumes_by_horovod() -> None:
+    plain = changed(BEGUN, ("OPTIMIZER", "tf.keras.optimizers.SGD(0.001 * hvd.size())"))
+    assert violations(plain, "HVD304")
+    assert not violations(changed(BEGUN, ("OPTIMIZER", WRAPPED)), "HVD304")
+    again = plain + 'model = hvd.load_model("last.h5")\nmodel.fit(rows, callbacks=CALLBACKS)\n'
+    assert len(violations(again, "HVD304")) == 1

@@ -49,9 +49,10 @@ def is_same(context: Context, compiled: ast.expr, fitted: ast.expr) -> bool:
 
 
 def is_elsewhere(context: Context, fit: Fit) -> bool:
-    """Whether a model may be another than is compiled here, or some ranks alone fit it."""
+    """Whether a model is another than is compiled here, or some ranks alone fit it. One that is loaded where a run resumes is
+    the other in a run that begins."""
     made = context.values.calls(fit.model)
-    loaded = any(context.facts.horovod.is_call(c, "load_model") for c in made)
+    loaded = bool(made) and all(context.facts.horovod.is_call(c, "load_model") for c in made)
     if not context.facts.horovod.on_ranks(
         fit.call
     ):  # it trains alone, beside a function that Spark runs on ranks
