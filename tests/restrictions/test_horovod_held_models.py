@@ -43,6 +43,8 @@ RESUMES = "def resume({0}):\n    if hvd.rank() == 0:\n        {1}.load_weights('
         RESUMES.format("net", "net", "model"),
         RESUMES.format("nets", "nets['critic']", "{'critic': model}"),
         "nets = [model]\nif hvd.rank() == 0:\n    for net in nets:\n        net.load_weights('best.h5')\n",
+        "nets = {'a': model}\nif hvd.rank() == 0:\n    for net in nets.values():\n        net.load_weights('best.h5')\n",
+        "nets = {'a': model}\nif hvd.rank() == 0:\n    for name, net in nets.items():\n        net.load_weights(name)\n",
         "def both():\n    return model, optimizer\n\n\nnet, _ = both()\n" + ON_RANK_0.format("net"),
         "def restore(net):\n    if hvd.rank() == 0:\n        kept = tf.train.Checkpoint(model=net)\n"
         "        kept.restore(tf.train.latest_checkpoint('run'))\n\n\nrestore(model)\n",
@@ -89,3 +91,17 @@ CHANGED = """if hvd.rank() == 0 and i == 5:
 def test_weights_may_be_changed_in_a_later_turn_than_they_are_sent() -> None:
     assert "HVD333" in codes(PROGRAM.format(before="", after=CHANGED.format(0)))
     assert "HVD333" not in codes(PROGRAM.format(before="", after=CHANGED.format(5)))  # sent in the same turn
+
+
+def test_a_flag_of_a_turn_that_never_comes_sends_nothing() -> None:
+    flag = """def send(first):
+        if first:
+            hvd.broadcast_variables(model.variables, root_rank=0)
+
+
+    for turn in range({0}, 5):
+        send(turn == 0)
+    """
+    before = ON_RANK_0.format("model") + flag.replace("\n    ", "\n")
+    assert "HVD333" in codes(PROGRAM.format(before=before.format(1), after="pass"))
+    assert "HVD333" not in codes(PROGRAM.format(before=before.format(0), after="pass"))

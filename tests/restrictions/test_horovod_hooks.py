@@ -179,3 +179,59 @@ def test_rows_are_kept_in_a_file_of_each_rank() -> None:
     assert "HVD314" in codes(text)
     assert "HVD314" not in codes(changed(text, ("'rows'", "f'rows-{hvd.rank()}'")))
     assert "HVD314" not in codes(changed(text, ("'rows'", "")))
+
+
+ESTIMATOR = """\
+import tensorflow.compat.v1 as tf
+import horovod.tensorflow as hvd
+
+
+def model_fn(features, labels, mode):
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, tf.layers.dense(features["x"], 2))
+    optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size()))
+    train = optimizer.minimize(loss, global_step=tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+
+hvd.init()
+estimator = tf.estimator.Estimator(model_fn, model_dir="kept" if hvd.rank() == 0 else None)
+hooks = [hvd.BroadcastGlobalVariablesHook(0)]
+ADDED = 0
+estimator.train(rows, steps=400 // hvd.size(), hooks=hooks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ("hooks.append(tf.estimator.experimental.stop_if_no_decrease_hook(estimator, 'loss', 100))", True),
+        ("hooks.append(tf.estimator.experimental.stop_if_higher_hook(estimator, 'accuracy', 0.9))", True),
+        ("hooks += [tf.estimator.experimental.make_early_stopping_hook(estimator, is_good_enough)]", True),
+        ("hooks.append(tf.train.StopAtStepHook(100 // hvd.size()))", False),
+        ("hooks.append(project.stop_if_higher_hook(estimator, 'accuracy', 0.9))", False),
+    ],
+)
+def test_estimators_stop_by_what_each_rank_finds_in_its_own_folder(added: str, told: bool) -> None:
+    assert ("HVD331" in codes(changed(ESTIMATOR, ("ADDED = 0", added)))) is told
+
+
+REDUCED = """\
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+from mpi4py import MPI
+
+hvd.init()
+comm = MPI.COMM_WORLD
+for epoch in range(9):
+    mine, total = np.ones(1), np.ones(1)
+    comm.Reduce(mine, total)
+    places = comm.gather(epoch, root=0)
+    if hvd.rank() == 0 and total[0] > 0.9:
+        ENDS
+"""
+
+
+def test_what_mpi_adds_up_or_gathers_is_done_by_all_ranks() -> None:
+    assert "HVD331" in codes(changed(REDUCED, ("ENDS", "break")))
+    assert "HVD331" not in codes(changed(REDUCED, ("ENDS", "print(total, places)")))

@@ -74,7 +74,7 @@ class ByRank:
             try:
                 self._truths[test] = bool(self._value(test, 0))
             except (Unseen, TypeError, ValueError, ArithmeticError):
-                self._truths[test] = None
+                self._truths[test] = self.tests.certain.answer(test)  # of `range(1, n)`, no number is 0
         return self._truths[test]
 
     def number(self, e: ast.expr) -> int | None:

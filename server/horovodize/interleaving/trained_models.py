@@ -58,8 +58,28 @@ class TrainedModels:
 
     def _made(self, e: ast.expr) -> set[ast.AST]:
         """The calls that make what an expression may be; none where something else may be it."""
+        values = self._values_of_loop(e)
+        if values:
+            parts = [self._made(value) for value in values]
+            return set().union(*parts) if all(parts) else set()
         found = self.module.values.origins(e)
         return {o.node for o in found} if all(o.call is not None for o in found) else set()
+
+    def _values_of_loop(self, e: ast.expr) -> list[ast.expr]:
+        """What a loop goes through under a name, if that is the values of a dictionary that is written out:
+        `for net in nets.values():`, `for name, net in nets.items():`."""
+        bound = self.module.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        if len(bound) != 1 or bound[0].kind != "item":
+            return []
+        match bound[0].value, bound[0].path:
+            case ast.Call(func=ast.Attribute(value=table, attr="values"), args=[]), ():
+                pass
+            case ast.Call(func=ast.Attribute(value=table, attr="items"), args=[]), (1,):
+                pass
+            case _:
+                return []
+        made = [o.node for o in self.module.values.origins(table) if not o.path]
+        return made[0].values if len(made) == 1 and isinstance(made[0], ast.Dict) else []
 
     def _is_run_once(self, call: ast.AST) -> bool:
         if any(isinstance(a, (ast.Lambda, *COMPREHENSIONS)) for a in self.module.syntax.ancestors(call)):

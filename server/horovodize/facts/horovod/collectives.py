@@ -18,7 +18,9 @@ from horovodize.summary.sites import Sites
 _HANDED = ("BroadcastGlobalVariablesHook",)  # Keras' callbacks: HVD311
 _OPERATIONS = ("_allreduce", "_allgather", "_broadcast")  # `hvd.mpi_ops._allreduce(x)`, which adds up
 _AVERAGING = ("allreduce", "allreduce_", "grouped_allreduce", "_allreduce")
-_OF_MPI = "allreduce Allreduce allgather Allgather bcast Bcast barrier Barrier".split()  # of all processes
+_OF_MPI = (  # of all processes
+    "allreduce Allreduce allgather Allgather bcast Bcast barrier Barrier reduce Reduce gather Gather scatter Scatter".split()
+)
 _COMMITTING = ("commit", "check_host_updates")
 _LIMIT = 400
 _FAR = 2000  # nodes behind gradients that a script changes before it applies them

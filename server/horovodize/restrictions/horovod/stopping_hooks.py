@@ -16,6 +16,14 @@ _HOOKS = ("tensorflow.compat.v1.train.SessionRunHook", "tensorflow.estimator.Ses
 _EXCHANGING = ("allreduce", "allgather", "broadcast", "alltoall", "reducescatter", "grouped_allreduce")
 _LIMIT = 200
 _PLAIN = ("float", "int", "abs", "min", "max", "sum", "len", "round", "bool")
+# Estimators' own: each rank reads what it finds in a folder of its own, when its clock says so.
+_STOPPING = (
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
+    "stop_if_lower_hook",
+    "stop_if_higher_hook",
+    "make_early_stopping_hook",
+)
 _DURING = ("before_run", "after_run", "after_create_session")
 
 
@@ -24,6 +32,10 @@ def stopping(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
     some ranks are given: a test of the rank says that."""
     if not any(c.trains or c.name == "training" for c in context.facts.collectives.all.values()):
         return
+    for made_here in context.module.calls_called(*_STOPPING):
+        by_name = (context.names.of(made_here.func) or "").startswith("tensorflow.")
+        if by_name and not context.facts.rank_tests.may_be_guarded(made_here):
+            yield made_here, made_here.args[0] if made_here.args else made_here.func
     answers = OwnAnswers(context.facts)
     for call in context.sites.method_calls("request_stop"):
         method = context.syntax.function(call)

@@ -13,10 +13,11 @@ Whether a file is there is free where one arm has a collective, or leaves out a 
 with other files; and where each turn of a loop asks for one file and leaves the loop by it, which may come between the turns
 of two ranks. A step of training in a `try` of a loop may fail on one rank, where the handler takes that and goes on; a queue
 may be empty for one (`batches.get(timeout=5)`). Collectives for the elements of a set of texts or objects come in another
-order on each rank. Also on a `request_stop()` of a session's hook under such a test, and on a hook that only some ranks get
-and with which they fetch what all exchange. Loops turn twice, or three times if they change weights and send them, a way has
-at most 400 steps, 120 ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one
-test of the rank alone leaves to some ranks is HVD313.
+order on each rank. Also on a `request_stop()` of a session's hook under such a test, on the hooks by which TensorFlow's
+Estimators stop early (`tf.estimator.experimental.stop_if_no_decrease_hook`), and on a hook that only some ranks get and with
+which they fetch what all exchange. Loops turn twice, or three times if they change weights and send them, a way has at most
+400 steps, 120 ways are tried. The places that belong to the finding are the shortest way there, rank by rank. What one test of
+the rank alone leaves to some ranks is HVD313.
 
 ## Quick fix
 None: who decides, and how the others learn of it, is the script's to say. Usually: average before the test
