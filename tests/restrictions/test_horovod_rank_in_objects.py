@@ -169,6 +169,7 @@ def test_a_decorator_above_one_that_has_the_function_traced_keeps_ranks_from_it(
 
 FIT = """\
 import time
+import numpy as np
 import tensorflow as tf
 import horovod.tensorflow.keras as hvd
 
@@ -187,6 +188,8 @@ model.fit(x, y, {given}, callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallba
         ("epochs=int(time.time()) % 7", True),
         ("epochs=hvd.broadcast_object(int((end - time.time()) // 60), root_rank=0)", False),
         ("epochs=args.epochs", False),
+        ("steps_per_epoch=len(np.random.rand(90, 4)) // 10", False),
+        ("steps_per_epoch=np.random.rand(90, 4).shape[0] // 10", False),
     ],
 )
 def test_a_fit_that_each_rank_times_for_itself_is_uneven(given: str, told: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from horovodize.facts.differences.answers import Varies
 from horovodize.facts.differences.sources import WHETHER_THERE, Source
+from horovodize.interleaving import OwnAnswers
 from horovodize.python.syntax import argument, has_unpacking, is_one
 from horovodize.restrictions.context import Context
 from horovodize.restrictions.horovod.alike_data import gone_through
@@ -14,6 +15,7 @@ from horovodize.summary import LoopKind, TrainingLoop
 
 _LOOPS = (LoopKind.GRADIENT_TAPE, LoopKind.SESSION, LoopKind.MONITORED_SESSION)
 _LISTING = frozenset(("listdir", "glob", "iglob", "scandir", "ListDirectory", "Glob"))
+_LIMIT = 300  # nodes behind a number
 _HOOK = "tensorflow.compat.v1.train.StopAtStepHook"
 
 OF_A_HOST = (
@@ -102,3 +104,17 @@ def found_on_a_host(context: Context, number: ast.expr) -> ast.AST | None:
     if len(asked) < len(found) or not set(names) <= WHETHER_THERE | _LISTING:
         return None  # what is read from a file counts, too
     return next(iter(names.values()), None)
+
+
+def is_drawn_apart(context: Context, answers: OwnAnswers, number: ast.expr) -> bool:
+    """Whether each rank draws a number for itself, or reads it from its clock. How many rows are drawn is no draw."""
+    if not answers.is_drawn(number, orders=False):
+        return False
+    behind = context.values.depends([number], _LIMIT)
+    return not any(
+        isinstance(n, ast.Attribute) and n.attr == "shape" or _is_length(context, n) for n in behind
+    )
+
+
+def _is_length(context: Context, n: ast.AST) -> bool:
+    return isinstance(n, ast.Call) and context.is_builtin(n.func, "len")

@@ -225,7 +225,7 @@ from horovodize.restrictions.horovod import torch_training
 from horovodize.restrictions.horovod.alike_data import gone_through
 from horovodize.restrictions.horovod.counted_batches import counted
 from horovodize.restrictions.horovod.counts_of_turns import ends_of_turns, numbers, turns_of_sessions
-from horovodize.restrictions.horovod.numbers_of_steps import OF_A_HOST, found_on_a_host
+from horovodize.restrictions.horovod.numbers_of_steps import OF_A_HOST, found_on_a_host, is_drawn_apart
 from horovodize.restrictions.horovod.part_of_rank import dealt_at, is_cut
 from horovodize.restrictions.horovod.set_by_rank import set_by_rank
 from horovodize.restrictions.restriction import Restriction
@@ -328,7 +328,7 @@ def _chosen(context: Context) -> Iterator[Violation]:
             asked = next(set_by_rank(context, count), None)
             if asked is None:
                 asked = _asked(context, count) if site not in sessions else _added_rank(context, count)
-            if asked is None and site in fits and answers.is_drawn(count, orders=False):
+            if asked is None and site in fits and is_drawn_apart(context, answers, count):
                 asked = count  # in the turns of a loop, following the ranks says so: HVD331
             if asked is None and (file := found_on_a_host(context, count)) is not None and file not in seen:
                 seen.add(file)
