@@ -186,6 +186,11 @@ import tensorflow.compat.v1 as tf
 import horovod.tensorflow as hvd
 
 
+class Together(tf.train.SessionRunHook):
+    def __init__(self, hook):
+        self.hook = hook
+
+
 def model_fn(features, labels, mode):
     loss = tf.losses.sparse_softmax_cross_entropy(labels, tf.layers.dense(features["x"], 2))
     optimizer = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.01 * hvd.size()))
@@ -208,6 +213,10 @@ estimator.train(rows, steps=400 // hvd.size(), hooks=hooks)
         ("hooks.append(tf.estimator.experimental.stop_if_higher_hook(estimator, 'accuracy', 0.9))", True),
         ("hooks += [tf.estimator.experimental.make_early_stopping_hook(estimator, is_good_enough)]", True),
         ("hooks.append(tf.train.StopAtStepHook(100 // hvd.size()))", False),
+        (
+            "hooks.append(Together(tf.estimator.experimental.stop_if_higher_hook(estimator, 'accuracy', 0.9)))",
+            False,
+        ),
         ("hooks.append(project.stop_if_higher_hook(estimator, 'accuracy', 0.9))", False),
     ],
 )

@@ -32,10 +32,7 @@ def stopping(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
     some ranks are given: a test of the rank says that."""
     if not any(c.trains or c.name == "training" for c in context.facts.collectives.all.values()):
         return
-    for made_here in context.module.calls_called(*_STOPPING):
-        by_name = (context.names.of(made_here.func) or "").startswith("tensorflow.")
-        if by_name and not context.facts.rank_tests.may_be_guarded(made_here):
-            yield made_here, made_here.args[0] if made_here.args else made_here.func
+    yield from _early(context)
     answers = OwnAnswers(context.facts)
     for call in context.sites.method_calls("request_stop"):
         method = context.syntax.function(call)
@@ -60,6 +57,19 @@ def stopping(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
             if own is not None:
                 yield call, own
                 break
+
+
+def _early(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The hooks by which Estimators stop early, where all ranks get them as they are, and not in a hook that has them decide
+    together; and what each asks."""
+    if not context.module.calls_called(*_STOPPING):
+        return
+    for training in context.sites.read_estimators.trainings:
+        items = context.facts.callback_items.of_list(training.hooks) if training.hooks is not None else ()
+        for made in (item.made[0] for item in items if item.by is None and len(item.made) == 1):
+            name = context.names.of(made.func) or ""
+            if name.startswith("tensorflow.") and name.rpartition(".")[2] in _STOPPING and made.args:
+                yield made, made.args[0]
 
 
 def _is_of_own_loss(context: Context, answers: OwnAnswers, method: ast.FunctionDef, test: ast.expr) -> bool:
