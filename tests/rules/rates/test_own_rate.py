@@ -193,3 +193,78 @@ def test_a_function_that_calls_itself() -> None:
     plan = plan_of(alone.format(value="decide(epoch, lr)", returns=returns, given="", more=""))
     assert "return decide(epoch - 1, lr) * 0.9 if epoch else 0.02 * hvd.size()\n" in plan.text
     assert plan.sure
+
+
+# ---------------------------------------------------------------------- rates that schedules give
+
+SCHEDULED = """\
+import tensorflow as tf
+model = tf.keras.layers.Dense(1)
+start = 0.01
+rate = tf.keras.optimizers.schedules.ExponentialDecay(0.01, 10, 0.9)
+other = tf.keras.optimizers.schedules.ExponentialDecay(0.5, 10, 0.9)
+opt = tf.keras.optimizers.SGD(rate)
+ds = tf.data.Dataset.from_tensor_slices(tf.zeros([64, 2])).batch(4)
+for epoch in range(40):
+    for x in ds:
+        with tf.GradientTape() as t:
+            loss = tf.reduce_mean(model(x))
+        opt.apply_gradients(zip(t.gradient(loss, model.trainable_variables), model.trainable_variables))
+    now = rate(opt.iterations)
+    if {}:
+        break
+"""
+IN_A_GRAPH = """\
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_eager_execution()
+rows = np.load('x.npy')
+x = tf.placeholder(tf.float32, [None, 4])
+loss = tf.reduce_mean(tf.square(tf.layers.dense(x, 1)))
+step = tf.train.get_or_create_global_step()
+rate = tf.train.exponential_decay(0.01, step, 10, 0.9)
+heat = tf.train.exponential_decay(0.5, step, 10, 0.9)
+train_op = tf.train.GradientDescentOptimizer(rate).minimize(loss, global_step=step)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(256):
+        _, now = sess.run([train_op, rate], {{x: rows[i * 4 : i * 4 + 4]}})
+        if {}:
+            break
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "test", "after"),
+    [
+        (SCHEDULED, "rate(opt.iterations) < 0.005", "rate(opt.iterations) < 0.005 * hvd.size()"),
+        (
+            SCHEDULED,
+            "0.005 > rate(opt.iterations).numpy()",
+            "0.005 * hvd.size() > rate(opt.iterations).numpy()",
+        ),
+        (SCHEDULED, "now <= start / 10", "now <= start / 10 * hvd.size()"),
+        (IN_A_GRAPH, "sess.run(rate) < 0.005", "sess.run(rate) < 0.005 * hvd.size()"),
+        (IN_A_GRAPH, "rate.eval(session=sess) < 0.005", "rate.eval(session=sess) < 0.005 * hvd.size()"),
+        (IN_A_GRAPH, "now < 0.005", "now < 0.005 * hvd.size()"),
+    ],
+)
+def test_what_a_scheduled_rate_is_compared_with_is_multiplied(text: str, test: str, after: str) -> None:
+    """Training ended after twice the rows, once the rate of two ranks was as low as one process's."""
+    assert after in plan_of(text.format(test)).text
+
+
+@pytest.mark.parametrize(
+    ("text", "test"),
+    [
+        (SCHEDULED, "other(opt.iterations) < 0.005"),  # no optimizer's
+        (SCHEDULED, "now < rate(0) / 10"),  # what it began with, scaled, too
+        (SCHEDULED, "now < 0"),
+        (IN_A_GRAPH, "sess.run(heat) < 0.005"),
+        (IN_A_GRAPH, "sess.run(loss, {x: rows}) < 0.005"),
+    ],
+)
+def test_what_other_numbers_are_compared_with_is_left(text: str, test: str) -> None:
+    after = plan_of(text.format(test)).text
+    assert test in after
+    assert f"{test} * hvd.size()" not in after

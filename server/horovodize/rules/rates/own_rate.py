@@ -1,6 +1,7 @@
 """Decisions by an optimizer's own rate, which is multiplied by the number of ranks: part of C5.
 
-`if optimizer.learning_rate < 1e-6: break` compares what is size() times larger now; so is what it is compared with. Likewise
+`if optimizer.learning_rate < 1e-6: break` compares what is size() times larger now; so is what it is compared with, also where
+the rate comes from a schedule, `if schedule(step) < 1e-6:`, `if sess.run(decayed) > 1e-6:`. Likewise
 the rates beside it where a new one is made of it: the floor of `max(0.5 * optimizer.lr, 1e-6)`, `lr = 1e-4` in one case.
 """
 
@@ -13,6 +14,7 @@ from horovodize.python.syntax import CALLABLES, FUNCTIONS, Function, arguments
 from horovodize.rules.drafting.decisions import Scaled
 from horovodize.rules.drafting.draft import Draft
 from horovodize.rules.numbers import decays
+from horovodize.rules.rates import scheduled_reads
 
 _WHAT = "Multiply what the rate is compared with by the number of ranks"
 _WHAT_BESIDE = "Multiply the rate that stands beside the optimizer's own by the number of ranks"
@@ -36,10 +38,12 @@ def scale_comparisons(draft: Draft, is_rate: Callable[[Draft, ast.expr], bool]) 
             continue
         sides = [test.left, *test.comparators]
         own = [side for side in sides if is_rate(draft, decays.read(draft, side))]
-        for side in sides if own else ():
+        scheduled = [] if own else [side for side in sides if scheduled_reads.is_read(draft, side)]
+        for side in sides if own or scheduled else ():
             is_zero = isinstance(side, ast.Constant) and side.value == 0
-            made_of = draft.values.depends([side], 400)
+            made_of = [side, *draft.values.depends([side], _LIMIT)]
             relative = any(isinstance(n, (ast.Name, ast.Attribute)) and is_rate(draft, n) for n in made_of)
+            relative = relative or (bool(scheduled) and scheduled_reads.are_scaled(draft, made_of))
             if not is_zero and not relative and draft.decide(side, Scaled("C5")):
                 draft.change("C5", side, _WHAT, _WHY, draft.times(side, draft.growth))
 
