@@ -79,3 +79,51 @@ def test_what_is_one_thing_or_shown_is_not_asked_about(before: str, after: str) 
 def test_epochs_of_an_object_are_no_steps() -> None:
     rate = RATE.replace("e.state.step", "e.state.epoch")
     assert not doubts(plan_of(ENGINE.replace('self.fire("epoch"', 'print("epoch"') + rate + RUN), "G5", "C5")
+
+
+# ---------------------------------------------------------------------- what a function is told that is made of a count
+
+SAMPLES = """\
+import math
+import numpy as np
+import tensorflow as tf
+model = tf.keras.layers.Dense(1)
+opt = tf.keras.optimizers.SGD(0.1)
+ds = tf.data.Dataset.from_tensor_slices(tf.zeros([64, 2])).batch(4)
+def sample(step):
+    if {}:
+        {}
+for epoch in range(3):
+    for i, x in enumerate(ds):
+        with tf.GradientTape() as t:
+            loss = tf.reduce_mean(model(x))
+        opt.apply_gradients(zip(t.gradient(loss, model.trainable_variables), model.trainable_variables))
+        sample({})
+"""
+SAVE = 'model.save_weights("frame_%d" % step)'
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "np.sqrt(step).is_integer()",
+        "math.log2(step + 1).is_integer()",
+        "not (step / 100).is_integer()",
+        "math.isqrt(step) ** 2 == step",
+    ],
+)
+def test_what_is_said_of_a_number_made_of_a_count(test: str) -> None:
+    """A picture at each square of the step came half as often on two ranks: of multiples of two, each other square is one."""
+    assert doubts(plan_of(SAMPLES.format(test, SAVE, "epoch * 16 + i")), "G5")
+
+
+@pytest.mark.parametrize(
+    ("test", "does", "told"),
+    [
+        ("np.sqrt(step).is_integer()", "print(step)", "epoch * 16 + i"),  # shown alone
+        ("np.sqrt(step).is_integer()", SAVE, "epoch"),  # epochs are no steps
+        ("str(model.name).endswith('1')", SAVE, "epoch * 16 + i"),  # of no number
+    ],
+)
+def test_what_is_said_of_other_things_is_not_asked_about(test: str, does: str, told: str) -> None:
+    assert not doubts(plan_of(SAMPLES.format(test, does, told)), "G5")

@@ -132,7 +132,8 @@ def apply(draft: Draft) -> None:
         else:
             library_steps.divide(draft, call, draft.names.of(call.func) or "")
     for decision in draft.syntax.every(ast.If, ast.While, ast.IfExp) if draft.facts.counters.exist else ():
-        unseen_counts.ask_of_methods(draft, decision.test)
+        for said in unseen_counts.ask_of_methods(draft, decision.test):
+            told_tests.ask(draft, said)
     for match in draft.syntax.every(ast.Match):
         _matched(draft, match)
     for modulo in draft.syntax.every(ast.BinOp):

@@ -35,6 +35,11 @@ _OF_NUMBERS = {
     "abs",
     "divmod",
     "sqrt",
+    "isqrt",
+    "cbrt",
+    "log",
+    "log2",
+    "log10",
 }
 _DEPTH = 6  # names and functions that are followed, one from another
 _ASKED = (
@@ -79,7 +84,13 @@ def ask(draft: Draft, test: ast.expr) -> None:
 
 
 def _sides(test: ast.expr) -> list[ast.expr]:
-    return [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
+    """The numbers that a test is about; of a method that says yes or no of one, `np.sqrt(step).is_integer()`, that number."""
+    match test:
+        case ast.Compare():
+            return [test.left, *test.comparators]
+        case ast.Call(func=ast.Attribute(value=number), args=[], keywords=[]):
+            return [number]
+    return []
 
 
 def _is_drawn(draft: Draft, side: ast.expr) -> bool:

@@ -6,6 +6,7 @@ stands, and left alone it would come that much more seldom: that is asked."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from horovodize.rules.counts import thresholds
 from horovodize.rules.drafting.decisions import Asked, Decided, Strided
@@ -40,14 +41,16 @@ def ask(draft: Draft, test: ast.expr, seen: bool = True) -> None:
     draft.ask("G5", test, thresholds.WHAT, thresholds.WHY, _ASKED.format(draft.module.text(read)))
 
 
-def ask_of_methods(draft: Draft, test: ast.expr) -> None:
-    """The same of what a method says of a number that is made of a count: `(i / 100).is_integer()`, `str(i).endswith("00")`."""
+def ask_of_methods(draft: Draft, test: ast.expr) -> Iterator[ast.Call]:
+    """The same of what a method says of a number that is made of a count: `(i / 100).is_integer()`, `str(i).endswith("00")`.
+    Gives each such call once it has been looked at."""
     for part in walk(test):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             if part.func.attr in _SAYING and not any(
                 isinstance(n, ast.Compare) for n in walk(part.func.value)
             ):
                 ask(draft, part, seen=False)
+                yield part
 
 
 def _is_plain(test: ast.expr) -> bool:
