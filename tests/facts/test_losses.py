@@ -64,6 +64,8 @@ def test_rows_that_are_joined(loss: str) -> None:
         "-tf.reduce_mean(Y * tf.math.log(p))",
         "0.5 * tf.reduce_mean(tf.square(p - Y))",
         "tf.reduce_sum(tf.square(p - Y)) / tf.cast(tf.shape(p)[0], tf.float32)",
+        "tf.reduce_sum(tf.square(p - Y)) / int(p.get_shape()[0])",
+        "tf.reduce_mean(tf.square(tf.matmul(X, tf.ones([X.get_shape().as_list()[1], 1])) - Y))",
     ],
 )
 def test_means(loss: str) -> None:

@@ -41,6 +41,7 @@ _SAME = {
     "convert_to_tensor",
     "check_numerics",
     "float",
+    "int",
 }
 _MATRIX = {"matmul", "dot", "matvec", "sparse_tensor_dense_matmul", "sparse_dense_matmul", "sparse_matmul"}
 _JOINING = {"cumsum", "cumprod", "cdist", "pdist", "covariance", "moments", "top_k", "sort", "argsort", "roll",
@@ -357,6 +358,8 @@ class Losses:
             return Over.COUPLED
         if last in _COUNTING and given:
             return Over.COUNT if inner[0] in (Over.ROWS, Over.VECTOR, Over.COUNT) else Over.NONE
+        if last == "get_shape" and isinstance(e.func, ast.Attribute) and callee is None:
+            return Over.COUNT if self.over(e.func.value, context) in (Over.ROWS, Over.VECTOR) else Over.NONE
         if last in _REGULARIZING or set(inner) <= {Over.NONE} and not isinstance(e.func, ast.Attribute):
             return Over.NONE
         if self.module.scopes.is_builtin(e.func) or name.startswith(("tensorflow", "numpy", "keras")):
