@@ -10,7 +10,7 @@ from ..pairs import plan_of
 SELECTS = "step(a[i * 3 : (i + 1) * 3], b)"
 
 
-OWN = "range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]"
+OWN = "shard(range(n))"
 
 
 def test_a_variable_that_only_selects_is_dealt_out() -> None:
@@ -122,13 +122,12 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_where_one_that_did_not_stop_e
 @pytest.mark.parametrize(
     ("numbers", "own"),
     [
-        (
-            "range(0, n)",
-            "range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(0, n)[hvd.rank() - hvd.size() :][:1]",
-        ),
         ("range(5)", "range(hvd.rank(), 5 // hvd.size() * hvd.size(), hvd.size()) or [hvd.rank() % 5]"),
         ("range(500)", "range(hvd.rank(), 500 // hvd.size() * hvd.size(), hvd.size())"),
-        # near misses: other numbers, and what would be computed twice
+        ("range(0, 500)", "range(hvd.rank(), 500 // hvd.size() * hvd.size(), hvd.size())"),
+        # near misses: other numbers, what would be computed twice, and what may be fewer than ranks
+        ("range(0, n)", "shard(range(0, n))"),
+        ("range(n)", "shard(range(n))"),
         ("range(0, n, 3)", "shard(range(0, n, 3))"),
         ("range(len(a) // 3)", "shard(range(len(a) // 3))"),
         ("np.arange(n)", "shard(np.arange(n))"),
@@ -138,10 +137,12 @@ def test_numbers_are_a_ranks_own(numbers: str, own: str) -> None:
     check(TAPE, f"for i in {numbers}:\n    {SELECTS}\n", f"for i in {own}:\n    {SELECTS}\n")
 
 
-@pytest.mark.parametrize(("n", "size"), [(7, 2), (8, 4), (3, 4), (0, 2), (1, 1)])
+@pytest.mark.parametrize(("n", "size"), [(7, 2), (8, 4), (3, 4), (500, 7), (1, 1)])
 def test_ranks_take_all_numbers_and_equally_many(n: int, size: int) -> None:
     """As `shard` gives them: one to each rank where there are fewer than ranks, and each to some rank."""
-    shares = [list(eval(OWN, {"n": n, "hvd": Rank(rank, size)})) for rank in range(size)]
+    text = plan_of(TAPE + f"for i in range({n}):\n    {SELECTS}\n").text
+    own = next(line for line in text.splitlines() if line.startswith("for i in range(")).split(" in ")[1]
+    shares = [list(eval(own.rstrip(":"), {"hvd": Rank(rank, size)})) for rank in range(size)]
     assert len({len(share) for share in shares}) == 1
     whole = n // size * size
     taken = sorted(i for share in shares for i in share)

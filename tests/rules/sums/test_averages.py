@@ -34,7 +34,7 @@ def test_a_number_of_examples_behind_a_number_of_steps() -> None:
         TAPE,
         "n = len(a) // 32\nright = 0\nfor i in range(n):\n    right += step(a[i], b[i])\nprint(right / len(a))\n",
         "n = len(a) // 32\nright = 0\n"
-        "for i in range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]:\n"
+        "for i in shard(range(n)):\n"
         "    right += step(a[i], b[i])\n"
         f"print(right / {N('len(a)')})\n",
     )
@@ -335,9 +335,7 @@ def test_a_number_of_steps_that_a_field_holds_under_a_name(use: str) -> None:
     check(
         TAPE + "n = feed.steps\nm = feed.steps\n",
         f"total = 0\nfor i in range(n):\n    total += step(a[i], b[i])\nmean = {use}\n",
-        "total = 0\n"
-        "for i in range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]:\n"
-        f"    total += step(a[i], b[i])\nmean = total / {N(divisor)}\n",
+        f"total = 0\nfor i in shard(range(n)):\n    total += step(a[i], b[i])\nmean = total / {N(divisor)}\n",
     )
 
 

@@ -234,8 +234,9 @@ def _tell_of_few(draft: Draft, e: ast.expr, rule: str) -> None:
 
 
 def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
-    """`range(n)` → `range(hvd.rank(), n // hvd.size() * hvd.size(), hvd.size()) or range(n)[hvd.rank() - hvd.size() :][:1]`:
-    one for each rank where there are fewer than ranks, as `shard` gives. Nothing where the number isn't just a name."""
+    """`range(1000)` → `range(hvd.rank(), 1000 // hvd.size() * hvd.size(), hvd.size())`; `or [hvd.rank() % 9]` of nine, so that
+    each rank has one where there are fewer than ranks. Nothing where the number isn't known: `shard(range(n))` reads better
+    than what such a head would have to say."""
     if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Name) or e.keywords or not e.args:
         return ()
     of_library = (draft.names.of(e.func) or "").startswith(("tensorflow", "numpy"))
@@ -249,7 +250,9 @@ def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
     if not zero or len(e.args) > 2 or not isinstance(n, (ast.Name, ast.Attribute, ast.Constant)):
         return ()
     known, text = feeding(draft).kinds.constant(n), draft.module.text(n)
-    rest = "" if known is not None and known >= PLENTY else f" or {_one_of_few(draft, e, known)}"
+    if not known:
+        return ()
+    rest = "" if known >= PLENTY else f" or [{RANK} % {known}]"
     share = f"{e.func.id}({RANK}, {text} // {SIZE} * {SIZE}, {SIZE}){rest}"
     parent = draft.syntax.parent[e]
     if rest and not isinstance(parent, (ast.For, ast.AsyncFor, ast.Call)):
@@ -257,11 +260,6 @@ def _own_numbers(draft: Draft, e: ast.expr, rule: str) -> tuple[Edit, ...]:
     draft.decide(e, Shared(rule))
     draft.divided = True
     return draft.decided(Decision.SHARED, (Edit(draft.module.span(e), share),))
-
-
-def _one_of_few(draft: Draft, numbers: ast.Call, known: int | None) -> str:
-    """What a rank takes where there are fewer numbers than ranks, and maybe none."""
-    return f"[{RANK} % {known}]" if known else f"{draft.module.text(numbers)}[{RANK} - {SIZE} :][:1]"
 
 
 def deal_pairs(draft: Draft, driver: Driver, e: ast.expr, rule: str) -> bool:
