@@ -228,6 +228,48 @@ def test_a_session_of_a_graph_that_is_default_where_it_is_opened() -> None:
     sent(inner + "    sess.run(init)\n", f"{inner}    sess.run(init)\n{inside}", loop, GRAPH)
 
 
+OPENED_BY_CALL = """\
+import tensorflow as tf
+class Net:
+    def __init__(self):
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            {build}
+    def build(self):
+        x = tf.layers.batch_normalization(tf.get_variable('w', [3, 3]) * tf.random_normal([3, 3]), training=True)
+        self.step = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(x))
+        self.sess = self.open()
+        self.sess.run(tf.global_variables_initializer())
+    def open(self):
+        return tf.Session()
+    def fit(self):
+        for i in range(500):
+            self.sess.run(self.step)
+        print('done')
+net = Net()
+{fit}
+"""
+
+
+def test_a_session_that_a_method_opens_where_a_graph_is_the_default() -> None:
+    after = plan_of(OPENED_BY_CALL.format(build="self.build()", fit="net.fit()")).text
+    assert (
+        "        with self.sess.graph.as_default():\n"
+        "            self.sess.run(hvd.broadcast_global_variables(root_rank=0))\n" in after
+    )
+    assert after.count(".graph.as_default()") == 2
+
+
+@pytest.mark.parametrize(
+    ("build", "fit"),
+    [("self.build(); self.fit()", ""), ("self.build()", "with net.graph.as_default():\n    net.fit()")],
+)
+def test_a_graph_that_is_the_default_where_a_method_is_called(build: str, fit: str) -> None:
+    after = plan_of(OPENED_BY_CALL.format(build=build, fit=fit)).text
+    assert after.count("self.sess.run(hvd.broadcast_global_variables(root_rank=0))") == 2
+    assert ("with self.sess.graph.as_default():" in after) == bool(fit)
+
+
 def test_a_session_that_is_entered_makes_its_graph_the_default() -> None:
     before = "with tf.Session(graph=graph) as sess:\n    sess.run(init)\n"
     sent(before, f"{before}    {SENT}", "    for i in range(500):\n        sess.run(train)\n", GRAPH)

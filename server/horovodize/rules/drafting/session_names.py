@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from horovodize.python.syntax import FUNCTIONS, Function, argument
@@ -81,9 +82,7 @@ def has_own_graph(draft: Draft, run: Run, statement: ast.stmt) -> bool:
 
 def is_elsewhere(draft: Draft, opened: ast.Call, statement: ast.stmt) -> bool:
     syntax = draft.syntax
-    withs = [
-        a for a in syntax.ancestors(opened) if isinstance(a, ast.With) and _names_graph(draft, a, opened)
-    ]
+    withs = list(_graphs_around(draft, opened, opened))
     given = argument(opened, "graph", None if opened in draft.sites.supervised else 1)
     if given is None and not withs:
         return False
@@ -92,7 +91,27 @@ def is_elsewhere(draft: Draft, opened: ast.Call, statement: ast.stmt) -> bool:
     entered = isinstance(syntax.parent.get(opened), ast.withitem) and syntax.inside(
         statement, syntax.statement(opened)
     )
-    return not entered and not any(syntax.inside(statement, w) for w in withs)
+    return not entered and not any(_is_run_within(draft, statement, w) for w in withs)
+
+
+def _is_run_within(draft: Draft, place: ast.AST, around: ast.With, depth: int = 3) -> bool:
+    """Whether a place stands in a `with`, or all that calls its function does."""
+    if draft.syntax.inside(place, around):
+        return True
+    function = draft.syntax.function(place)
+    calls = draft.values.callers(function) if depth and isinstance(function, FUNCTIONS) else []
+    return bool(calls) and all(_is_run_within(draft, call, around, depth - 1) for call in calls)
+
+
+def _graphs_around(draft: Draft, place: ast.AST, opened: ast.Call, depth: int = 3) -> Iterator[ast.With]:
+    """Each `with graph.as_default():` around the call that opens a session, also where a function that does it is called."""
+    syntax = draft.syntax
+    found = [a for a in syntax.ancestors(place) if isinstance(a, ast.With) and _names_graph(draft, a, opened)]
+    yield from found
+    function = syntax.function(place)
+    if not found and depth and isinstance(function, FUNCTIONS):
+        for call in draft.values.callers(function):
+            yield from _graphs_around(draft, call, opened, depth - 1)
 
 
 def _names_graph(draft: Draft, statement: ast.With, opened: ast.Call) -> bool:
