@@ -53,7 +53,6 @@ class Changes:
         self.facts, self.module = facts, facts.module
         self._looked_at: list[ast.expr] = []  # a name isn't made of itself
         self._torch, self._sessions = TorchChanges(facts), SessionChanges(facts)
-        self._models = TrainedModels(facts)
 
     def of(self, call: ast.Call) -> str:
         """What of the training a call changes on the rank that makes it: "weights" (also those of an optimizer), "rate", or
@@ -205,6 +204,10 @@ class Changes:
             for around, arm in self.module.syntax.conditions(call)
             for asked, given in parts(around.test, arm == "body")
         )
+
+    @cached_property
+    def _models(self) -> TrainedModels:
+        return TrainedModels(self.facts)
 
     def _is_trained(self, e: ast.expr) -> bool:
         of_hook = ast.unparse(e) == "self.model" and self.facts.hooks.around(e) is not None

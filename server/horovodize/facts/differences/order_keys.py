@@ -135,8 +135,8 @@ def picks(calls: Calls, e: ast.expr) -> list[ast.Call]:
 
 def keyed(module: Module) -> frozenset[ast.Call]:
     """The calls of a module that order or pick by a `key`."""
-    called = [c for name in _ORDERING for c in module.calls_called(name)]
-    return frozenset(c for c in called if any(k.arg == "key" for k in c.keywords))
+    called = module.calls_called(*_ORDERING)
+    return frozenset([c for c in called for k in c.keywords if k.arg == "key"])
 
 
 __all__ = ["ask", "elements", "goes_through", "keyed", "ordered_for", "passed", "picks"]

@@ -57,7 +57,8 @@ class RankTests:
             return True
         if isinstance(e, ast.Call) and self.module.names.last(e.func) in ("int", "str") and len(e.args) == 1:
             return self.is_rank(e.args[0], depth + 1)
-        if any(self.is_rank(given, depth + 1) for given in fields.read_by(self.module, e)):
+        read = fields.read_by(self.module, e) if isinstance(e, ast.Attribute) else ()
+        if read and any(self.is_rank(given, depth + 1) for given in read):
             return True
         return any(
             self.is_rank(o.node, depth + 1)

@@ -362,6 +362,7 @@ from horovodize.restrictions.horovod.made_apart import (
     made,
     numbers_given,
     rates,
+    two_ranks,
 )
 from horovodize.restrictions.horovod.own_balances import own_balances
 from horovodize.restrictions.horovod.own_choices import own_choices
@@ -382,11 +383,12 @@ def find(context: Context) -> Iterator[Violation]:
         if never_sent and drift.detail == "weights":
             continue  # HVD306 says so
         yield RESTRICTION.at(context, where(drift), said(drift), related=as_related(context, drift))
-    answers, asks = OwnAnswers(context.facts), bool(context.facts.horovod.calls("rank", "local_rank"))
+    answers, ranks = OwnAnswers(context.facts), two_ranks(context)
     for call in made(context):
         drawn = next((e for e in numbers_given(call) if _is_own(context, answers, e)), None)
-        if drawn is None and asks and not context.facts.rank_tests.may_be_guarded(call):
-            drawn = chosen_by_rank(context, call)
+        chosen = chosen_by_rank(context, call, ranks) if drawn is None and ranks else None
+        if chosen is not None and not context.facts.rank_tests.may_be_guarded(call):
+            drawn = chosen
         if drawn is not None:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
@@ -399,7 +401,7 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_gradients(context, answers)
         yield from _of_choices(context, answers)
     for call, rate in rates(context):
-        if asks and chosen_by_rank(context, call) is not None:
+        if ranks and chosen_by_rank(context, call, ranks) is not None:
             continue  # said above
         if goes_by_rank(context, rate) or (is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)

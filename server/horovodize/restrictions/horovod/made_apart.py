@@ -62,7 +62,13 @@ def goes_by_rank(context: Context, rate: ast.expr) -> bool:
     return tests.is_rank(rate)
 
 
-def chosen_by_rank(context: Context, call: ast.Call) -> ast.expr | None:
+def two_ranks(context: Context) -> list[ByRank]:
+    """What the first two ranks answer, where a script asks for ranks at all."""
+    asks = context.facts.horovod.calls("rank", "local_rank")
+    return [ByRank(context.facts, rank, _RANKS) for rank in range(_RANKS)] if asks else []
+
+
+def chosen_by_rank(context: Context, call: ast.Call, ranks: Sequence[ByRank]) -> ast.expr | None:
     """What of a layer or an optimizer is another on some ranks, as it is made of the rank: `0.9 if comm.is_chief else 0.0`,
     `hvd.rank() == 0`; also by a name, or by a field of an object."""
     callback = call in context.module.calls_of(*_STEERING) or context.facts.horovod.is_call(
@@ -70,7 +76,6 @@ def chosen_by_rank(context: Context, call: ast.Call) -> ast.expr | None:
     )
     given = [] if callback else [*call.args[:_FIRST]]
     given += [k.value for k in call.keywords if k.arg in _ALIKE]
-    ranks = [ByRank(context.facts, rank, _RANKS) for rank in range(_RANKS)]
     return next((e for e in given if not isinstance(e, ast.Constant) and _differs(ranks, e)), None)
 
 
@@ -117,4 +122,5 @@ __all__ = [
     "made",
     "numbers_given",
     "rates",
+    "two_ranks",
 ]

@@ -44,7 +44,8 @@ def take(draft: Draft, choice: ast.expr, why: str) -> bool:
 def frozen(draft: Draft) -> Iterator[ast.expr]:
     """What says whether layers are trained, `layer.trainable = random.random() < 0.7`, and which of them:
     `random.choice(model.layers).trainable = False`, also by a name."""
-    for statement in draft.syntax.every(ast.Assign):
+    assigned = draft.syntax.every(ast.Assign)
+    for statement in [s for s in assigned if ast.Attribute in [type(t) for t in s.targets]]:
         set_ = [t.value for t in statement.targets if isinstance(t, ast.Attribute) and t.attr == "trainable"]
         if set_:
             yield statement.value

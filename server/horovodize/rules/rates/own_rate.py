@@ -38,7 +38,8 @@ def scale_comparisons(draft: Draft, is_rate: Callable[[Draft, ast.expr], bool]) 
             continue
         sides = [test.left, *test.comparators]
         own = [side for side in sides if is_rate(draft, decays.read(draft, side))]
-        scheduled = [] if own else [side for side in sides if scheduled_reads.is_read(draft, side)]
+        others = [] if own else [side for side in sides if not isinstance(side, ast.Constant)]
+        scheduled = [side for side in others if scheduled_reads.is_read(draft, side)]
         for side in sides if own or scheduled else ():
             is_zero = isinstance(side, ast.Constant) and side.value == 0
             made_of = [side, *draft.values.depends([side], _LIMIT)]

@@ -23,6 +23,7 @@ WEIGHTS = {
     "global_variables",
 }
 _COPYING = ("list", "tuple", "copy", "deepcopy")
+_MADE = (ast.Call, ast.ListComp, ast.IfExp)
 _ARRAYS = ("array", "asarray", "copy", "deepcopy")
 # What is kept, what it is changed by, whether that is added, and where.
 Change: TypeAlias = tuple[str, ast.expr, bool, ast.AST]
@@ -32,7 +33,7 @@ def kept_lists(draft: Draft) -> Iterator[tuple[str, ast.expr, ast.AST]]:
     """The same of `kept = [0.99 * k + 0.01 * w for k, w in zip(kept, model.get_weights())]`, the first time aside."""
     for statement in draft.syntax.every(ast.Assign):
         target, value = statement.targets[0], statement.value
-        if not isinstance(target, (ast.Name, ast.Attribute)):
+        if not isinstance(target, (ast.Name, ast.Attribute)) or not isinstance(value, _MADE):
             continue
         arms = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
         yield from ((name, mixed, statement) for name, mixed in _mapped(draft, target, value))

@@ -33,7 +33,7 @@ def look_at_as_many(draft: Draft) -> None:
     """Divides how many of the last items are looked at, where something goes by them."""
     if not draft.options.split_data or not draft.divided:
         return
-    for part in draft.syntax.every(ast.Subscript):
+    for part in [n for n in draft.syntax.every(ast.Subscript) if isinstance(n.slice, ast.Slice)]:
         ends = [e for e in _ends(part) if _last(e) is not None]
         held = part.value
         if not ends or not (

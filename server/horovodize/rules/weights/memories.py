@@ -71,8 +71,8 @@ def _is_by_number_of_row(draft: Draft, place: ast.expr) -> bool:
 def _filled(draft: Draft) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
     """What is filled in at some places of it: the memory, and what says where and what. `memory[rows] = …`"""
     for n in draft.syntax.every(ast.Subscript):
-        statement = draft.syntax.statement(n)
         if isinstance(n.ctx, ast.Store) and not isinstance(n.slice, ast.Constant):
+            statement = draft.syntax.statement(n)
             value = statement.value if isinstance(statement, (ast.Assign, ast.AugAssign)) else None
             if isinstance(n.value, (ast.Name, ast.Attribute)):
                 yield n.value, [n.slice, *([value] if value is not None else [])]
