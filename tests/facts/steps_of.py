@@ -47,7 +47,7 @@ def steps_of(source: str) -> list[Step]:
     """The steps of a program, in the order of the text."""
     summary = summarize(Document(source))
     facts = facts_of(summary)
-    sites = [*facts.feeding._steps(), *(f.fit.call for f in facts.feeding.fits)]
+    sites = [*facts.feeding.taken_steps(), *(f.fit.call for f in facts.feeding.fits)]
     return [facts.steps.of(site) for site in sorted(sites, key=lambda c: (c.lineno, c.col_offset))]
 
 
