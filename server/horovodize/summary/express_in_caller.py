@@ -13,6 +13,7 @@ from horovodize.python.binding import Binding
 from horovodize.python.module import Module
 from horovodize.python.syntax import FUNCTIONS, Function
 from horovodize.source.nodes import walk
+from horovodize.summary import bound_methods
 from horovodize.summary.call_paths import Frame
 
 
@@ -76,6 +77,9 @@ def _argument(module: Module, parameter: Binding, function: Function, call: ast.
     value: ast.expr | None = None
     if is_method and names and parameter.name == names[0]:
         value = call.func.value if isinstance(call.func, ast.Attribute) else None
+        held = bound_methods.held(module, call.func, function)
+        if held is not None:  # `step = tf.function(self.train_step)`, then `step(x)`
+            value = held.value if _means_the_same(module, held.value, call) else None
         if isinstance(value, ast.Call):  # super().step(x): the same object
             called = value.func
             value = None
