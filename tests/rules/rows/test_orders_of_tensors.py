@@ -10,7 +10,7 @@ from horovodize.source import Document
 from horovodize.summary import summarize
 
 TEXT = """\
-import numpy as np, tensorflow as tf, keras, scipy.stats, torch
+import os, time, numpy as np, tensorflow as tf, keras, scipy.stats, torch
 
 x, y = np.ones((640, 4), "float32"), np.ones((640, 1), "float32")
 model = keras.Sequential([keras.layers.Dense(1)])
@@ -40,6 +40,10 @@ def plan_of(order: str) -> Plan:
         "tf.random.Generator.from_non_deterministic_state().uniform([640]).numpy().argsort()",
         "scipy.stats.uniform.rvs(size=640).argsort()",
         "torch.randperm(640)",
+        "tf.random.experimental.stateless_shuffle(tf.range(640), seed=tf.random.uniform([2], 0, 99, tf.int32)).numpy()",
+        "tf.random.experimental.stateless_shuffle(tf.range(640), [np.random.randint(99), epoch]).numpy()",
+        "tf.argsort(tf.random.stateless_uniform([640], seed=[os.getpid(), epoch])).numpy()",
+        "tf.argsort(tf.random.stateless_uniform([640], [time.time_ns() % 99, epoch])).numpy()",
     ],
 )
 def test_all_ranks_take_rank_0s(order: str) -> None:
@@ -52,6 +56,7 @@ def test_all_ranks_take_rank_0s(order: str) -> None:
         "keras.random.shuffle(np.arange(640), seed=epoch)",
         "keras.random.shuffle(np.arange(640), seed=seeded)",
         "tf.argsort(tf.random.stateless_uniform([640], [1, epoch])).numpy()",
+        "tf.random.experimental.stateless_shuffle(tf.range(640), seed=(1, epoch)).numpy()",
         "np.arange(640)",
     ],
 )

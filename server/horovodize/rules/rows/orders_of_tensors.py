@@ -24,7 +24,7 @@ from horovodize.source import Edit
 from horovodize.summary.kinds import SEQUENCE
 
 _LIBRARIES = ("tensorflow.random.", "tensorflow.keras.random.", "scipy.stats.", "torch.")
-_ORDERS = ("shuffle", "permutation", "randperm", "random_shuffle")
+_ORDERS = ("shuffle", "permutation", "randperm", "random_shuffle", "stateless_shuffle")
 _SORTING = ("argsort", "top_k", "sort")
 _GENERATORS = ("uniform", "normal", "uniform_full_int")  # methods of TensorFlow's generators
 _MAKERS = (
@@ -32,6 +32,7 @@ _MAKERS = (
     "tensorflow.random.Generator.from_non_deterministic_state",
     "tensorflow.random.get_global_generator",
 )
+_OF_SEEDS = (Source.CHANCE, Source.CLOCK, Source.HOST)  # what seeds a draw for one rank, and no seed at all
 _ENDS = ("on_epoch_end", "on_epoch_begin")
 _OWN_ORDER = (
     "each rank draws this order for itself here and then takes its part: in an epoch some rows are seen twice and some not at "
@@ -107,5 +108,5 @@ def _is_drawn_at_ends_of_epochs(draft: Draft, call: ast.Call) -> bool:
 
 
 def _differs(draft: Draft, call: ast.Call) -> bool:
-    """Whether each rank draws for itself: no seed makes it the same on all."""
-    return any(isinstance(r, Varies) and r.kind is Source.CHANCE for r in draft.uniform.reasons(call))
+    """Whether each rank draws for itself: no seed makes it the same on all, or one of its own does, `seed=[os.getpid(), 0]`."""
+    return any(isinstance(r, Varies) and r.kind in _OF_SEEDS for r in draft.uniform.reasons(call))
