@@ -333,3 +333,97 @@ def test_what_comes_sooner_by_rounding_is_said(begin: str, event: str) -> None:
         TAPE + DATA + begin.replace("10", "800") + "\n" + LOOP + f"        {event.replace('10', '800')}\n"
     )
     assert not [n.message for n in even.notes if "a little more often" in n.message]
+
+
+WITHIN = "        if n % {outer} == 0:\n            print(n)\n            {inner}\n"
+
+
+@pytest.mark.parametrize(
+    ("inner", "after"),
+    [
+        (
+            f"if n % 8 == 0:\n                {LOWERS}",
+            "for _ in range(n * hvd.size() // 8 - (n - 1) * hvd.size() // 8):",
+        ),
+        (f"if n % 16 == 0:\n                {LOWERS}", "if n * hvd.size() % 16 < hvd.size():"),
+        (f"if n == 40:\n                {LOWERS}", "if n == -(-40 // hvd.size()):"),
+        (f"if n == 40 and rate > 0.01:\n                {LOWERS}", "if n == -(-40 // hvd.size()) and"),
+    ],
+)
+def test_what_comes_within_an_event_is_not_done_once_more_for_each_of_those(inner: str, after: str) -> None:
+    """Every 4 steps, in it every 8: of 5 ranks' steps from 4 to 8 two are fourths, one is an eighth."""
+    text = plan_of(TAPE + DATA + LOOP + WITHIN.format(outer=4, inner=inner)).text
+    assert "if n * hvd.size() % 4 < hvd.size():" in text
+    assert after in text
+
+
+def test_what_goes_on_beside_one_within_it_is_said_to_come_once() -> None:
+    inner = f"rate *= 0.99\n            if n % 8 == 0:\n                {LOWERS}"
+    plan = plan_of(TAPE + DATA + LOOP + WITHIN.format(outer=4, inner=inner))
+    assert "if n * hvd.size() % 4 < hvd.size():" in plan.text
+    assert any("on more than 4 ranks" in c.message for c in plan.notes)
+
+
+def test_a_least_value_after_it_begins_nothing_anew() -> None:
+    least = f"{LOWERS}\n            if rate < 0.01:\n                rate = 0.01"
+    assert become("i % 100 == 0", least) == f"        if {EXACT}:"
+    begun = "mean = 0.0\n            for v in w: mean += v\n            print(mean)"
+    assert OLD in become("i % 100 == 0", begun)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        f"{LOWERS}\n            if n % 8 == 0:\n                model.save('m')",
+        f"{LOWERS}\n            if rate < 0.01:\n                rate = 0.01",
+    ],
+)
+def test_what_is_only_shown_within_an_event_may_come_several_times(inner: str) -> None:
+    text = plan_of(TAPE + DATA + LOOP + WITHIN.format(outer=4, inner=inner)).text
+    assert "for _ in range(n * hvd.size() // 4 - (n - 1) * hvd.size() // 4):" in text
+
+
+def test_no_number_of_ranks_is_named_where_only_what_is_within_goes_on() -> None:
+    inner = f"if n % 3000 == 0:\n                {LOWERS}"
+    plan = plan_of(TAPE + DATA + LOOP + WITHIN.format(outer=20, inner=inner))
+    assert not any("at most once" in c.message for c in plan.notes)
+
+
+SHOWN = """\
+mean = 0.0
+for epoch in range(9):
+    for i, (x, y) in enumerate(ds):
+        loss = step(x, y)
+        {test}
+            {does}
+"""
+GUARDED = "if i * hvd.size() % 4 < hvd.size() and hvd.rank() == 0:"
+
+
+@pytest.mark.parametrize(
+    ("test", "does", "after"),
+    [
+        ("if i % 4 == 0:", "mean *= 0.9; print(mean)", GUARDED),
+        ("if i % 4 == 0:", "mean = 0.9 * mean + 0.1 * float(loss)\n            print(mean)", GUARDED),
+        (
+            "if (i % 4 == 0):",
+            "mean *= 0.9; print(mean)",
+            "if (i * hvd.size() % 4 < hvd.size()) and hvd.rank() == 0:",
+        ),
+        (
+            "if not i % 4:",
+            "mean *= 0.9; print(mean)",
+            "if not i * hvd.size() % 4 >= hvd.size() and hvd.rank() == 0:",
+        ),
+        ("if (i % 4 == 0):", "mean *= 0.9", "if (i * hvd.size() % 4 < hvd.size()):"),
+        ("if i % 400 == 0:", "mean *= 0.9; print(mean)", GUARDED.replace("4", "400")),
+        ("if i % 4 == 0:", "mean *= 0.9", "for _ in range(i * hvd.size() // 4 - (i - 1) * hvd.size() // 4):"),
+    ],
+)
+def test_what_only_rank_0_shows_stays_a_test(test: str, does: str, after: str) -> None:
+    """The rank was asked for in a test that had become a loop: `for _ in range(1) and hvd.rank() == 0:` is an error."""
+    plan = plan_of(TAPE + DATA + SHOWN.format(test=test, does=does))
+    assert f"        {after}\n" in plan.text
+    assert any("on more than 4 ranks" in c.message for c in plan.notes) == (
+        "400" not in test and "for _" not in after
+    )

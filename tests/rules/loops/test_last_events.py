@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from ..dividing import TAPE
@@ -88,3 +90,36 @@ def test_few_turns_and_those_that_are_not_written_out_are_divided_as_before() ->
     assert "range(steps // hvd.size()):" in text("101", event="if turn % 20 == 0: model.save('m')")
     assert "range(1, 1 + max(1, 10000 // hvd.size())):" in text(numbers="range(1, 10001)")
     assert "range(10000 // hvd.size() + 1):" in text(numbers="range(10000 + 1)")
+
+
+LAST = """\
+import sys
+rows = iter(tf.data.Dataset.from_tensor_slices((a, b)).repeat().batch(4))
+rate = 0.1
+for turn in range(401):
+    x, y = next(rows)
+    step(x, y)
+    if turn % 20 == 0:
+        {does}
+        if turn == 400:
+            model.save('m')
+"""
+LOWERS = "rate *= 0.9; optimizer.learning_rate = rate"
+
+
+@pytest.mark.parametrize("does", [LOWERS, f"if turn % 120 == 0: {LOWERS}"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 12, 24, 32])
+def test_the_last_of_events_that_come_as_often_as_alone(does: str, size: int) -> None:
+    """On 3 ranks the last event by 20 // 3 steps is none of those that come where all ranks pass a multiple of 20."""
+    lines = plan_of(TAPE + LAST.format(does=does)).text.splitlines()
+    told = next(line for line in lines if "if turn == " in line).strip()[3:].split(" and ")[0]
+    around = next(line for line in lines if "hvd.size() % 20" in line).strip()[3:].rstrip(":")
+    turns = next(line for line in lines if line.startswith("for turn in")).split(" in ")[1].rstrip(":")
+    ranks = SimpleNamespace(size=lambda: size)
+    come = [n for n in eval(turns, {"hvd": ranks}) if eval(around, {"turn": n, "hvd": ranks})]
+    assert [n for n in come if eval(told, {"turn": n, "hvd": ranks})] == come[-1:]
+
+
+def test_the_last_of_events_that_may_come_sooner() -> None:
+    text = plan_of(TAPE + LAST.format(does="print(turn)")).text
+    assert "// max(1, 20 // hvd.size()) * max(1, 20 // hvd.size())" in text

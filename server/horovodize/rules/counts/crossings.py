@@ -14,11 +14,11 @@ turn, which is meant to hold together with it: the lists that the two append to 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from horovodize.facts.counting.counter_kinds import CounterKind
 from horovodize.plan import Decision
-from horovodize.python.syntax import FUNCTIONS, LOOPS
+from horovodize.python.syntax import FUNCTIONS, LOOPS, position
 from horovodize.rules.counts import event_numbers, nested, offsets, repeated_events, strides, thresholds
 from horovodize.rules.drafting.decisions import OfAll
 from horovodize.rules.drafting.draft import SIZE, Draft
@@ -48,11 +48,7 @@ def apply(
     count:  the counter of a rank's steps that an expression gives"""
     if not isinstance(modulo, ast.BinOp) or not in_place(draft.module, modulo):
         return False
-    if not (
-        goes_on_itself(draft, test)
-        or nested.is_in_one_of_all(draft, test, modulo.left)
-        or any(goes_on_itself(draft, other) for other in _same_in_turn(draft, modulo))
-    ):
+    if not goes_by_all(draft, test, modulo):
         return False
     if _comes_several_times(draft, test, modulo, rest, goes_on, count):
         return True
@@ -79,6 +75,15 @@ def apply(
     return True
 
 
+def goes_by_all(draft: Draft, test: ast.expr, modulo: ast.BinOp) -> bool:
+    """Whether an event has to come exactly as often as alone, so that its test goes by the steps of all ranks."""
+    return (
+        goes_on_itself(draft, test)
+        or nested.is_in_one_of_all(draft, test, modulo.left)
+        or any(goes_on_itself(draft, other) for other in _same_in_turn(draft, modulo))
+    )
+
+
 def _comes_several_times(
     draft: Draft,
     test: ast.expr,
@@ -93,6 +98,8 @@ def _comes_several_times(
     every, part = constant(modulo.right), constant(rest) if rest is not None else 0
     if every is None or every > repeated_events.SOME or not goes_on_itself(draft, test):
         return False
+    if not _goes_on_besides_nested(draft, test, modulo.left):
+        return False  # done several times itself, it would do several times what comes once within it
     counter = count(draft, modulo.left)
     few = every <= repeated_events.FEW and counter is not None and counter.kind in _WHOLE
     decision = repeated_events.repeatable(draft, test, negated=rest is None) if few else None
@@ -101,6 +108,7 @@ def _comes_several_times(
     offset = offsets.counted_from(draft, modulo.left)
     if (
         decision is None
+        or any(goes_on_itself(draft, inner.test) for inner in nested.within(decision, modulo.left))
         or part is None
         or offset is not None
         or numbered
@@ -146,21 +154,31 @@ def goes_on_itself(draft: Draft, test: ast.expr, besides: Collection[str] = ()) 
     """Whether what hangs on a test makes a value of its last one, which stays until the next time.
 
     besides: the names of what is told apart, as written: `next_save` of `if step >= next_save: next_save += 100`"""
-    decided = guarded.decided(draft, test)
-    begun = {
-        ast.unparse(t)
-        for s in decided
-        for n in ast.walk(s)
-        if isinstance(n, ast.Assign) and not _is_of_its_last(draft, n)
-        for t in n.targets
-    }
+    return _go_on(draft, guarded.decided(draft, test), test, besides)
+
+
+def _goes_on_besides_nested(draft: Draft, test: ast.expr, count: ast.expr) -> bool:
+    """Whether anything that hangs on a test goes on from its last value that no test of the same number within it decides."""
+    decision = draft.syntax.statement(test)
+    if not isinstance(decision, ast.If) or decision.orelse or not draft.syntax.inside(test, decision.test):
+        return True
+    apart = nested.within(decision, count)
+    besides = [s for s in decision.body if s not in apart]
+    return len(besides) == len(decision.body) or _go_on(draft, besides, test, ())
+
+
+def _go_on(draft: Draft, decided: Sequence[ast.AST], test: ast.expr, besides: Collection[str]) -> bool:
+    """Whether what these statements do makes a value of its last one, which stays until the next time."""
+    begun = [
+        n for s in decided for n in ast.walk(s) if isinstance(n, ast.Assign) and not _is_of_its_last(draft, n)
+    ]
     each_turn = _begun_in_each_turn(draft, test)
     places: set[ast.AST] = {
         n
         for n in draft.syntax.every(ast.AugAssign, ast.Assign, ast.Call)
         if (kept := _kept(draft, n, decided)) is not None
         and kept not in besides
-        and not ((kept in begun and any(draft.syntax.inside(n, s) for s in decided)) or kept in each_turn)
+        and not (_is_begun_before(draft, n, kept, begun) or kept in each_turn)
     }
     if draft.in_graph and any(
         draft.drive.reaches(s, {run}) and places & set(graph.operations(graph.fetches(run)))
@@ -170,6 +188,18 @@ def goes_on_itself(draft: Draft, test: ast.expr, besides: Collection[str] = ()) 
     ):
         return True
     return any(draft.drive.reaches(s, places) for s in decided)
+
+
+def _is_begun_before(draft: Draft, n: ast.AST, kept: str, begun: list[ast.Assign]) -> bool:
+    """Whether what a statement goes on with was surely given a value of its own just before: not by what follows it,
+    `if rate < 0.01: rate = 0.01`."""
+    around = {n, *draft.syntax.ancestors(n)}
+    return any(
+        any(ast.unparse(t) == kept for t in b.targets)
+        and position(b) < position(draft.syntax.statement(n))
+        and any(s in around for s in draft.syntax.block(b))
+        for b in begun
+    )
 
 
 def _same_in_turn(draft: Draft, modulo: ast.BinOp) -> Iterator[ast.expr]:
@@ -210,7 +240,7 @@ def _begun_in_each_turn(draft: Draft, test: ast.expr) -> set[str]:
     return found
 
 
-def _kept(draft: Draft, n: ast.AST, decided: list[ast.AST]) -> str | None:
+def _kept(draft: Draft, n: ast.AST, decided: Sequence[ast.AST]) -> str | None:
     """What a statement or call makes of its last value, as it is written: `rate` of `rate *= 0.9`. None where it makes
     nothing so, or a value that only a function's own run has."""
     if isinstance(n, ast.AugAssign):
@@ -242,7 +272,7 @@ def _is_of_its_last(draft: Draft, n: ast.Assign) -> bool:
     return any(isinstance(e, ast.expr) and ast.unparse(e) in targets for m in made for e in ast.walk(m))
 
 
-def _stays(draft: Draft, place: ast.AST, target: ast.expr, decided: list[ast.AST]) -> bool:
+def _stays(draft: Draft, place: ast.AST, target: ast.expr, decided: Sequence[ast.AST]) -> bool:
     """Whether a value is there the next time: no name of a function of which no loop is around all that is decided."""
     function = draft.syntax.function(place)
     if not isinstance(target, ast.Name) or not isinstance(function, FUNCTIONS):

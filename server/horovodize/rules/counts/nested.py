@@ -15,6 +15,7 @@ from horovodize.rules.counts.unseen_counts import only_shows
 from horovodize.rules.drafting.decisions import OfAll
 from horovodize.rules.drafting.draft import SIZE, Draft, needs_parentheses
 from horovodize.rules.numbers import counted, guarded
+from horovodize.source.nodes import walk
 
 _MULTIPLE = "this is right if `{}` is a multiple of `{}`, the steps of the event around it"
 
@@ -22,24 +23,32 @@ _MULTIPLE = "this is right if `{}` is a multiple of `{}`, the steps of the event
 def outer(draft: Draft, test: ast.AST, count: ast.expr) -> ast.expr | None:
     """The `50` of `if i % 50 == 0:` around an event that goes by the same count, of several the outermost; None where there is
     none."""
-    found = _outermost(draft, test, count)
+    found = event_around(draft, test, count)
     return found.right if found is not None else None
 
 
 def is_in_one_of_all(draft: Draft, test: ast.AST, count: ast.expr) -> bool:
     """Whether the event around goes by the steps of all ranks: `i * hvd.size() % 50 < hvd.size()`. What is in it has to, too:
     on 3 ranks every 16th step is seldom one of these."""
-    found = _outermost(draft, test, count)
+    found = event_around(draft, test, count)
     return found is not None and draft.was(found.left, OfAll)
 
 
-def _outermost(draft: Draft, test: ast.AST, count: ast.expr) -> ast.BinOp | None:
+def event_around(draft: Draft, test: ast.AST, count: ast.expr) -> ast.BinOp | None:
+    """The `i % 50` of an event around another that goes by the same count, of several the outermost."""
     inner, found = draft.syntax.statement(test), None
     for decision, arm in draft.syntax.conditions(inner):
         for n in ast.walk(decision.test) if arm == "body" else ():
             if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) and ast.dump(n.left) == ast.dump(count):
                 found = n
     return found
+
+
+def within(decision: ast.If, count: ast.expr) -> list[ast.If]:
+    """What is decided once more in an event, by the same number: `if i % 8 == 0:` in `if i % 4 == 0:`."""
+    same = ast.dump(count)
+    found = (n for s in decision.body for n in walk(s) if isinstance(n, ast.If))
+    return [n for n in found if any(type(m) is type(count) and ast.dump(m) == same for m in walk(n.test))]
 
 
 def multiple(
@@ -70,4 +79,4 @@ def multiple(
     return f"max(1, {text} // {by}) * {share}", doubt
 
 
-__all__ = ["is_in_one_of_all", "multiple", "outer"]
+__all__ = ["event_around", "is_in_one_of_all", "multiple", "outer", "within"]

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from horovodize.python.syntax import CALLABLES, LOOPS
+from horovodize.rules.drafting.decisions import ByRank
 from horovodize.rules.drafting.draft import SIZE, Draft, needs_parentheses
 from horovodize.source import Edit, Span
 
@@ -38,8 +39,16 @@ def repeatable(draft: Draft, test: ast.expr, *, negated: bool = False) -> ast.If
         return None
     if draft.module.loads.get("_") or draft.drive.in_traced(decision):
         return None  # the loop's own name is read elsewhere; or a graph is built of it
+    if draft.was(decision, ByRank) or _in_parentheses(draft, whole, decision):
+        return None  # more than its test would have to be written anew
     is_elif = not draft.module.text(decision).startswith("if")
     return None if is_elif or any(_leaves(s) for s in decision.body) else decision
+
+
+def _in_parentheses(draft: Draft, test: ast.expr, decision: ast.If) -> bool:
+    """`if (step % 3 == 0):`, of which the parentheses would stay."""
+    before = draft.document.text[draft.module.span(decision).start : draft.module.span(test).start]
+    return before.rstrip().endswith("(")
 
 
 def _leaves(statement: ast.AST, in_loop: bool = False) -> bool:

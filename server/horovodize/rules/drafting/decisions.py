@@ -101,6 +101,13 @@ class Fewer(Decided):
 
 
 @dataclass(frozen=True)
+class ByRank(Decided):
+    """An `if` whose test is joined with one of the rank: it has to stay an `if`."""
+
+    question, words = "on which ranks", "is tested on one rank only"
+
+
+@dataclass(frozen=True)
 class Unseen(Decided):
     """A loop of which it can't be seen how many turns it takes; `end`: by what it goes on."""
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from horovodize.python.syntax import argument
 from horovodize.rules.drafting import silence
+from horovodize.rules.drafting.decisions import ByRank
 from horovodize.rules.drafting.draft import CORE, HVD, ON_ROOT, Draft
 from horovodize.rules.drafting.helper_text import config_at
 from horovodize.rules.drafting.import_block import head_place
@@ -226,6 +227,7 @@ class Guards:
     def extend_test(self, statement: ast.If, test: str = ON_ROOT) -> list[Edit]:
         """`if a:` → `if a and hvd.rank() == 0:`"""
         draft, own = self.draft, statement.test
+        draft.decide(statement, ByRank("C6"))
         span = draft.module.span(own)
         end = self._past_parentheses(span.end)
         if (end == span.end and isinstance(own, (ast.IfExp, ast.Lambda, ast.NamedExpr))) or (
@@ -237,6 +239,7 @@ class Guards:
     def precede_test(self, statement: ast.If) -> list[Edit]:
         """`if manager.save():` → `if hvd.rank() == 0 and manager.save():`"""
         own = statement.test
+        self.draft.decide(statement, ByRank("C6"))
         loose = isinstance(own, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or (
             isinstance(own, ast.BoolOp) and isinstance(own.op, ast.Or)
         )

@@ -8,7 +8,7 @@ from horovodize.facts.counting.counter_kinds import CounterKind
 from horovodize.facts.counting.restored_numbers import RESUMING
 from horovodize.plan import Decision
 from horovodize.python.syntax import argument
-from horovodize.rules.counts import nested
+from horovodize.rules.counts import crossings, nested
 from horovodize.rules.drafting.decisions import (
     Amount,
     Divided,
@@ -176,15 +176,27 @@ def keep_last(draft: Draft, driver: Driver, stop: ast.expr, first: int, rule: st
             and right.value == end - 1
             and draft.decide(right, Divided(rule))
         ):
-            around = nested.outer(draft, n, left)
-            if around is not None:  # the last of those that the event around it comes at
-                every = counted.text_over_ranks(draft, around)
-                last = f"({last}) // {every} * {every}"
+            around = nested.event_around(draft, n, left)
+            there = _last_of_events(draft, around, last) if around is not None else last
             draft.change(
                 rule,
                 right,
                 "Let the last step be the last",
                 WHY,
-                [Edit(draft.module.span(right), last)],
+                [Edit(draft.module.span(right), there)],
                 decision=Decision.DIVIDED,
             )
+
+
+def _last_of_events(draft: Draft, modulo: ast.BinOp, last: str) -> str:
+    """The last step, up to one as text, at which an event every so many steps comes: by the steps of all ranks, where it has to
+    come as often as alone."""
+    whole, every = draft.syntax.parent[modulo], modulo.right
+    rest = whole.comparators[0] if isinstance(whole, ast.Compare) else None
+    test = whole if isinstance(whole, ast.Compare) else modulo
+    is_zero = rest is None or (isinstance(rest, ast.Constant) and rest.value == 0)
+    if is_zero and not needs_parentheses(every) and crossings.goes_by_all(draft, test, modulo):
+        text = draft.module.text(every)
+        return f"-(({last}) * {SIZE} // {text} * -{text} // {SIZE})"
+    share = counted.text_over_ranks(draft, every)
+    return f"({last}) // {share} * {share}"
