@@ -40,7 +40,7 @@ def repeatable(draft: Draft, test: ast.expr, *, negated: bool = False) -> ast.If
     if draft.module.loads.get("_") or draft.drive.in_traced(decision):
         return None  # the loop's own name is read elsewhere; or a graph is built of it
     if draft.was(decision, ByRank) or _in_parentheses(draft, whole, decision):
-        return None  # more than its test would have to be written anew
+        return None  # the rank is asked for in its test, or parentheses would stay
     is_elif = not draft.module.text(decision).startswith("if")
     return None if is_elif or any(_leaves(s) for s in decision.body) else decision
 
