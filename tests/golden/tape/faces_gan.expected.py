@@ -83,8 +83,7 @@ def train(dataset, epochs):
         for image_batch in dataset:
             train_step(image_batch)
             if first_batch:  # from here on every rank holds rank 0's variables
-                hvd.broadcast_variables(generator.variables, root_rank=0)
-                hvd.broadcast_variables(discriminator.variables, root_rank=0)
+                hvd.broadcast_variables([*generator.variables, *discriminator.variables], root_rank=0)
                 hvd.broadcast_variables(generator_optimizer.variables(), root_rank=0)
                 hvd.broadcast_variables(discriminator_optimizer.variables(), root_rank=0)
                 first_batch = False

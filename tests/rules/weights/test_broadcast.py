@@ -17,15 +17,25 @@ TRAIN = (
 STEP = "def step(x):\n" + textwrap.indent(TRAIN, "    ")
 
 
+def sending(objects: list[str]) -> str:
+    """The line that broadcasts objects' variables."""
+    if len(objects) == 1:
+        return f"hvd.broadcast_variables({objects[0]}, root_rank=0)"
+    elements = [o[1:-1] if o.startswith("[") else f"*{o}" for o in objects]
+    return f"hvd.broadcast_variables([{', '.join(elements)}], root_rank=0)"
+
+
 def block(*objects: str, flag: str = "first_batch", indent: int = 4) -> str:
     """The statements that broadcast objects' variables once."""
     lines = [f"if {flag}:"]
-    elements = [o[1:-1] if o.startswith("[") else f"*{o}" for o in objects]
-    together = f"hvd.broadcast_variables([{', '.join(elements)}], root_rank=0)"
-    if len(objects) > 1 and len(together) <= 100:
-        lines += [f"    {together}"]
-    elif len(objects) < 4:
-        lines += [f"    hvd.broadcast_variables({o}, root_rank=0)" for o in objects]
+    rows: list[list[str]] = []
+    for o in objects:
+        if rows and len(sending([*rows[-1], o])) <= 100:
+            rows[-1].append(o)
+        else:
+            rows.append([o])
+    if len(rows) == 1 or len(objects) < 4:
+        lines += [f"    {sending(row)}" for row in rows]
     else:
         lines += [f"    for variables in ({', '.join(objects)}):"]
         lines += ["        hvd.broadcast_variables(variables, root_rank=0)"]

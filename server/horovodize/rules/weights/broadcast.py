@@ -61,6 +61,7 @@ from horovodize.rules.weights import (
     layer_state,
     memories,
     numbered_as_met,
+    sent_together,
     statistics,
     steering_flags,
 )
@@ -305,16 +306,15 @@ def _write_ahead(draft: Draft, block: _Block, loop: Loop, variables: list[str]) 
 
 
 def _sending(draft: Draft, place: ast.stmt, lists: Sequence[str]) -> list[str]:
-    """The lines that send lists of variables: one for all where they fit, one for each, or a loop over many short ones."""
+    """The lines that send lists of variables: as few as they fit into, or a loop over many short ones."""
     lines = [guarded(draft, place, v, f"{CORE}.broadcast_variables({v}, root_rank=0)") for v in lists]
     if any(len(of_one) > 1 for of_one in lines):
         return [line for of_one in lines for line in of_one]
-    if len(lists) > 1 and (together := _together(lists)):
-        return [together]
+    together = sent_together.lines(lists, _LINE)
     each = draft.same_name("variables")
     header = f"for {each} in ({', '.join(lists)}):"
-    if len(lists) < _MANY or len(header) > LINE:
-        return [line for of_one in lines for line in of_one]
+    if len(together) == 1 or len(lists) < _MANY or len(header) > LINE:
+        return together
     return [header, f"    {CORE}.broadcast_variables({each}, root_rank=0)"]
 
 
@@ -325,16 +325,6 @@ def _sending_new(draft: Draft, block: _Block) -> list[str]:
     lists += [*block.optimizers, *block.copies]
     every = ast.unparse(ast.List([ast.Starred(ast.parse(v, mode="eval").body) for v in lists]))
     return [f"{draft.helper('broadcast_new')}({every})"]
-
-
-def _together(lists: Sequence[str]) -> str:
-    """One line that sends several lists of variables; "" where it would be a long one."""
-    parts = [ast.parse(v, mode="eval").body for v in lists]
-    elements = [
-        e for part in parts for e in (part.elts if isinstance(part, ast.List) else [ast.Starred(part)])
-    ]
-    text = f"{CORE}.broadcast_variables({ast.unparse(ast.List(elements))}, root_rank=0)"
-    return text if len(text.replace(CORE, "hvd")) <= _LINE else ""
 
 
 def _whole_loop(draft: Draft, site: ast.AST, loop: Loop) -> Loop:

@@ -12,7 +12,7 @@ from horovodize.facts.differences.exits import exits
 from horovodize.python.syntax import Loop, argument
 from horovodize.rules.beginning import keras_session
 from horovodize.rules.drafting.draft import CORE, KERAS, LINE, Draft
-from horovodize.rules.weights import few_updates, layer_state
+from horovodize.rules.weights import few_updates, layer_state, sent_together
 from horovodize.rules.weights.subclass_parts import guarded
 from horovodize.source.nodes import walk
 from horovodize.summary.site_kinds import Fit
@@ -150,13 +150,11 @@ def _sending(draft: Draft, model: str) -> str:
 
 
 def _sending_all(draft: Draft, place: ast.stmt, models: list[str]) -> list[str]:
-    """The lines that give the statistics of models to all ranks: one, where it can be and isn't too long."""
+    """The lines that give the statistics of models to all ranks: as few as they fit into."""
     lines = [guarded(draft, place, model, _sending(draft, model)) for model in models]
     plain = all(len(of_one) == 1 for of_one in lines) and not keras_session.is_wanted(draft)
-    together = ", ".join(f"*{model}.non_trainable_variables" for model in models)
-    line = f"{CORE}.broadcast_variables([{together}], root_rank=0)"
-    if len(models) > 1 and plain and len(line.replace(CORE, "hvd")) <= LINE:
-        return [line]
+    if plain:
+        return sent_together.lines([f"{model}.non_trainable_variables" for model in models], LINE)
     return [line for of_one in lines for line in of_one]
 
 
