@@ -38,13 +38,12 @@ model.compile(loss='binary_crossentropy',
               metrics=['accuracy'])
 
 print('Train...')
-callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
 share = slice(hvd.rank(), len(x_train) // hvd.size() * hvd.size(), hvd.size())
 model.fit(x_train[share], y_train[share],
           batch_size=32,
           epochs=15,
           validation_data=(x_test, y_test),
-          callbacks=callbacks)
+          callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()])
 score, acc = model.evaluate(x_test, y_test,
                             batch_size=32)
 print('Test score:', score)

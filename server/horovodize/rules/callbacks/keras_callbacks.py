@@ -225,7 +225,11 @@ def _listed(draft: Draft, given: ast.expr | None) -> ast.expr | None:
 
 
 def _new_list(draft: Draft, fit: Fit, given: ast.expr | None, horovods: list[str]) -> list[Edit]:
-    """A list where the user has none: of its own statement, as the line would get too long otherwise."""
+    """A list where the user has none: in a line of the call, or in a statement before it where that would be a long one."""
+    lead = draft.lead_of_arguments(fit.call) if given is None else None
+    argument_text = f"callbacks=[{', '.join(horovods)}],"
+    if lead is not None and len(lead) + len(argument_text.replace(KERAS, "hvd")) <= _LINE:
+        return [draft.add_argument(fit.call, argument_text[:-1])]
     value, edits = _list_before(draft, fit, horovods)
     if given is None:
         edits.append(draft.add_argument(fit.call, f"callbacks={value}"))

@@ -172,11 +172,8 @@ class Writing:
         last = ordered[-1]
         end = self.module.span(last).end
         end = self._past_parentheses(end, span.end)
-        line = self.document.lines.content(last.lineno - 1)
-        lead = line[: len(line) - len(line.lstrip())]
-        own_line = self.document.lines.starts[last.lineno - 1] + len(lead) == self.module.span(last).start
-        previous_line = ordered[-2].end_lineno if len(ordered) > 1 else call.func.end_lineno
-        if own_line and previous_line != last.lineno:
+        lead = self.lead_of_arguments(call)
+        if lead is not None:
             if isinstance(last, ast.keyword) and last.arg and _KEYWORD.match(text) and self._is_said(end):
                 start = self.module.span(last).start  # before the argument that a comment is beside
                 return Edit.insert(start, f"{text},{self.newline}{lead}", span, level)
@@ -184,6 +181,20 @@ class Writing:
         return Edit.insert(
             end, f", {text}", span, level
         )  # of the call: it stays where the last argument is moved
+
+    def lead_of_arguments(self, call: ast.Call) -> str | None:
+        """The indentation of the line that an argument gets which is added to a call; None where it gets no line of its own."""
+        ordered: list[ast.expr | ast.keyword] = sorted(
+            [*call.args, *call.keywords], key=lambda a: (a.lineno, a.col_offset)
+        )
+        if not ordered:
+            return None
+        last = ordered[-1]
+        line = self.document.lines.content(last.lineno - 1)
+        lead = line[: len(line) - len(line.lstrip())]
+        is_first = self.document.lines.starts[last.lineno - 1] + len(lead) == self.module.span(last).start
+        previous_line = ordered[-2].end_lineno if len(ordered) > 1 else call.func.end_lineno
+        return lead if is_first and previous_line != last.lineno else None
 
     def _is_said(self, end: int) -> bool:
         """Whether a comment stands on the line behind a place, perhaps after a comma."""
