@@ -144,6 +144,12 @@ class Calls:
         return order_keys.keyed(self.module)
 
     @cached_property
+    def hands_elements(self) -> bool:
+        """Whether a function may be handed elements, one after another, by a `key`, `map` or `filter`."""
+        each = self.module.calls_called("map", "filter")
+        return bool(self.keyed) or any(isinstance(c.func, ast.Name) for c in each)
+
+    @cached_property
     def _averaged(self) -> set[ast.AST]:
         """What all ranks are given alike once the tapes average their gradients."""
         return set(self.flow.sites.training_gradients)

@@ -281,7 +281,7 @@ class Flow:
                 step.ask_all(arguments(call))
         elif (hook := self.hooks.of(function)) is not None and b.name == hook.number:
             pass  # all ranks are in the same epoch, and take the same step
-        elif held := order_keys.passed(self.module, b):
+        elif self.calls.hands_elements and (held := order_keys.passed(self.module, b)):
             for e, of_element in held:
                 step.ask(e, (*of_element, *item.path), item.size)
         elif isinstance(function, ast.Lambda):
@@ -341,7 +341,7 @@ class Flow:
             step.ask(value, (*path, *item.path), item.size)
         for kept in given_whole(self.module, e.value) if bindings else ():
             step.ask(kept)
-        for call in order_keys.picks(self.calls, e.value) if bindings else ():
+        for call in order_keys.picks(self.calls, e.value) if bindings and self.calls.keyed else ():
             order_keys.ask(step, self.calls, call, item)
         self.control.changes(step, e, item)
         if e.attr not in NOT_TRACKED and not bindings and self._is_tracked(e.value):
@@ -391,7 +391,8 @@ class Flow:
     def _is_picked(self, e: ast.expr) -> bool:
         """Whether an object is one of several that something holds: `reports[-1]`, `min(reports)`, `lambda r: r.loss` by which
         they are ordered."""
-        bound = self.scopes.reaching(e) if isinstance(e, ast.Name) else []
+        handed = self.calls.hands_elements and isinstance(e, ast.Name)
+        bound = self.scopes.reaching(e) if handed and isinstance(e, ast.Name) else []
         if any(order_keys.passed(self.module, b) for b in bound if b.kind == "parameter"):
             return True
         for o in self.values.origins(e):
