@@ -383,12 +383,11 @@ def find(context: Context) -> Iterator[Violation]:
         if never_sent and drift.detail == "weights":
             continue  # HVD306 says so
         yield RESTRICTION.at(context, where(drift), said(drift), related=as_related(context, drift))
-    answers, ranks = OwnAnswers(context.facts), two_ranks(context)
+    answers, ranks, told = OwnAnswers(context.facts), two_ranks(context), set[ast.Call]()
     for call in made(context):
         drawn = next((e for e in numbers_given(call) if _is_own(context, answers, e)), None)
-        chosen = chosen_by_rank(context, call, ranks) if drawn is None and ranks else None
-        if chosen is not None and not context.facts.rank_tests.may_be_guarded(call):
-            drawn = chosen
+        if drawn is None and ranks and (drawn := chosen_by_rank(context, call, ranks)) is not None:
+            told.add(call)
         if drawn is not None:
             yield _of_another(context, call, drawn)
     if context.loops and context.facts.horovod.starts:
@@ -401,8 +400,8 @@ def find(context: Context) -> Iterator[Violation]:
         yield from _of_gradients(context, answers)
         yield from _of_choices(context, answers)
     for call, rate in rates(context):
-        if ranks and chosen_by_rank(context, call, ranks) is not None:
-            continue  # said above
+        if call in told:
+            continue
         if goes_by_rank(context, rate) or (is_given_each_epoch(context, call) and answers.is_drawn(rate)):
             yield _of_another(context, call, rate)
 

@@ -63,7 +63,7 @@ def goes_by_rank(context: Context, rate: ast.expr) -> bool:
 
 
 def two_ranks(context: Context) -> list[ByRank]:
-    """What the first two ranks answer, where a script asks for ranks at all."""
+    """How two ranks see what a script is made with; none where it doesn't ask for the rank."""
     asks = context.facts.horovod.calls("rank", "local_rank")
     return [ByRank(context.facts, rank, _RANKS) for rank in range(_RANKS)] if asks else []
 
@@ -71,17 +71,30 @@ def two_ranks(context: Context) -> list[ByRank]:
 def chosen_by_rank(context: Context, call: ast.Call, ranks: Sequence[ByRank]) -> ast.expr | None:
     """What of a layer or an optimizer is another on some ranks, as it is made of the rank: `0.9 if comm.is_chief else 0.0`,
     `hvd.rank() == 0`; also by a name, or by a field of an object."""
-    callback = call in context.module.calls_of(*_STEERING) or context.facts.horovod.is_call(
-        call, *_OF_HOROVOD
-    )
-    given = [] if callback else [*call.args[:_FIRST]]
-    given += [k.value for k in call.keywords if k.arg in _ALIKE]
-    return next((e for e in given if not isinstance(e, ast.Constant) and _differs(ranks, e)), None)
+    named = [k.value for k in call.keywords if k.arg in _ALIKE]
+    for e in (*call.args[:_FIRST], *named):
+        if isinstance(e, ast.Constant) or _is_passed(context, e) or not _differs(ranks, e):
+            continue
+        by_place = e not in named and _is_callback(context, call)  # it may be how much is printed
+        if not by_place and not context.facts.rank_tests.may_be_guarded(call):
+            return e
+    return None
+
+
+def _is_callback(context: Context, call: ast.Call) -> bool:
+    return call in context.module.calls_of(*_STEERING) or context.facts.horovod.is_call(call, *_OF_HOROVOD)
+
+
+def _is_passed(context: Context, e: ast.expr) -> bool:
+    """Whether a function is passed a number as it is: who passes it isn't followed, as there may be many."""
+    bound = context.scopes.reaching(e) if isinstance(e, ast.Name) else []
+    return bool(bound) and bound[0].kind == "parameter"
 
 
 def _differs(ranks: Sequence[ByRank], e: ast.expr) -> bool:
-    found = [by_rank.plain(e) for by_rank in ranks]
-    return None not in found and any(value != found[0] for value in found)
+    first, *others = ranks
+    value = first.plain(e)
+    return value is not None and any(other.plain(e) not in (None, value) for other in others)
 
 
 def made(context: Context) -> Iterator[ast.Call]:
