@@ -24,7 +24,10 @@ FURTHER = [
         "only one of two models broadcast",
         ADVERSARIES,
         (
-            ("hvd.broadcast_variables(discriminator.variables, root_rank=0)\n", "pass\n"),
+            (
+                "[*generator.variables, *discriminator.variables], root_rank=0)",
+                "generator.variables, root_rank=0)",
+            ),
             (
                 "hvd.broadcast_variables([*discriminator_optimizer.variables(), discriminator_optimizer.learning_rate], "
                 "root_rank=0)\n",

@@ -910,6 +910,6 @@ def test_a_comment_stays_beside_its_argument(last: str, added: str) -> None:
     source = KERAS + "x = np.zeros((900, 4))\nmodel.fit(\n    x,\n    x,\n" + last + ")\n"
     text = plan_of(source).text
     verbose = "verbose=1 if hvd.rank() == 0 else 0"
-    callbacks = "callbacks=callbacks,\n    "
+    callbacks = "callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()],\n    "
     end = "," if "rounds" in last else ""
     assert added.format(callbacks + verbose + end) in text
